@@ -18,6 +18,7 @@ import numpy as np
 from symplex.decks import import_deck
 from symplex.scenario.scenario import Scenario
 
+Matrix = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Place = Callable[[float, float], tuple[float, float, float]]
 
 
@@ -59,6 +60,32 @@ def deck(mesh: list[str], model: list[str], loads: list[str]) -> str:
 STEEL = ["*MATERIAL, NAME=STEEL", "*ELASTIC", "2e11, 0.3", "*SHELL SECTION, ELSET=EALL, MATERIAL=STEEL", "0.02"]
 
 
+def corner(h: float, E: float, p: float) -> float:
+    """Return the deflection in the middle of the second plate, of two at a right angle, as Timoshenko's beams."""
+    EA, EI, GA = E * h, E * h**3 / 12.0, 5.0 / 6.0 * E / 2.0 * h
+
+    def beam(L: float, turn: Matrix) -> Matrix:
+        phi = 12.0 * EI / (GA * L * L)
+        bent = np.array([[12.0, 6.0 * L], [6.0 * L, (4.0 + phi) * L * L]])
+        mixed = np.array([[-12.0, 6.0 * L], [-6.0 * L, (2.0 - phi) * L * L]])
+        K, a, b = np.zeros((6, 6)), [1, 2], [4, 5]
+        K[np.ix_(a, a)], K[np.ix_(a, b)], K[np.ix_(b, a)] = bent, mixed, mixed.T
+        K[np.ix_(b, b)] = bent * [[1.0, -1.0], [-1.0, 1.0]]
+        K *= EI / (L**3 * (1.0 + phi))
+        K[np.ix_([0, 3], [0, 3])] += EA / L * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        T = np.kron(np.eye(2), turn)
+        return T.T @ K @ T
+
+    along, down = np.eye(3), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    K, f = np.zeros((12, 12)), np.zeros(12)
+    for first, L, turn in ((0, 1.0, along), (3, 0.5, down), (6, 0.5, down)):
+        K[first : first + 6, first : first + 6] += beam(L, turn)
+    for first in (3, 6):  # of the wall, in local directions w and θ; w is along x
+        f[first : first + 6] -= p * np.array([0.25, 0.0, 0.25 / 12.0, 0.25, 0.0, -0.25 / 12.0])
+    free = [2, *range(3, 9)]
+    return float(np.linalg.solve(K[np.ix_(free, free)], f[free])[4])
+
+
 def problems() -> Iterator[tuple[str, str, str, int, int, float]]:
     """Yield name, type of elements, deck, node, component, and what theory says."""
     D = 2e11 * 0.02**3 / 12.0 / (1.0 - 0.09)
@@ -88,6 +115,25 @@ def problems() -> Iterator[tuple[str, str, str, int, int, float]]:
         model += [f"{k}, 2, 3" for (i, _), k in number.items() if i in (0, nx)]
         weight = ["*DLOAD", "EALL, GRAV, 1e-3, 0., 0., -1."]
         yield "Scordelis and Lo's roof", kind, deck(mesh, model, weight), number[nx // 2, ny], 2, -0.3024e-3
+    # A quarter of it, whose nodes on the planes of symmetry cannot rotate about axes in these.
+    for kind, cells in (("S8R", (5, 5)), ("S8", (5, 5)), ("S4", (10, 10))):
+        n = 2 * cells[0]
+        mesh, number = shell(kind, cells, lambda x, y: (25.0 * x, 25.0 * np.sin(angle * y), 25.0 * np.cos(angle * y)))
+        model = ["*MATERIAL, NAME=M", "*ELASTIC", "4.32e8, 0.", "*DENSITY", "360."]
+        model += ["*SHELL SECTION, ELSET=EALL, MATERIAL=M", "0.25", "*BOUNDARY"]
+        model += [f"{k}, 2, 3" for (i, _), k in number.items() if i == 0]
+        model += [f"{k}, {c}" for (i, _), k in number.items() if i == n for c in (1, 5, 6)]
+        model += [f"{k}, {c}" for (_, j), k in number.items() if j == 0 for c in (2, 4, 6)]
+        yield "a quarter of it", kind, deck(mesh, model, weight), number[n, n], 2, -0.3024e-3
+    # Two plates at a right angle, hinged on one side and clamped on the other, with a pressure on the second.
+    for kind, n in (("S8R", 1), ("S8R", 4), ("S8R", 8), ("S8", 1), ("S8", 4), ("S8", 8)):
+        mesh, number = shell(kind, (2 * n, n), lambda x, y: (min(2.0 * x, 1.0), min(1.0 - 2.0 * x, 0.0), y))
+        mesh += ["*ELSET, ELSET=WALL, GENERATE", f"{n * n + 1}, {2 * n * n}"]
+        model = ["*MATERIAL, NAME=M", "*ELASTIC", "210000., 0.", "*SHELL SECTION, ELSET=EALL, MATERIAL=M", "0.05"]
+        model += ["*BOUNDARY", *(f"{k}, 1, 3" for (i, _), k in number.items() if i == 0)]
+        model += [f"{k}, 1, 6" for (i, _), k in number.items() if i == 4 * n]
+        pressed = deck(mesh, model, ["*DLOAD", "WALL, P, 0.01"])
+        yield f"two plates of {n} × {n}", kind, pressed, number[3 * n, 0], 0, corner(0.05, 210000.0, 0.01)
     # A cantilever of two layers, of steel below and of a softer material above.
     layers = ["*MATERIAL, NAME=A", "*ELASTIC", "2e11, 0.", "*MATERIAL, NAME=B", "*ELASTIC", "5e10, 0."]
     layers += ["*SHELL SECTION, ELSET=EALL, COMPOSITE", "0.01, , A", "0.02, , B"]

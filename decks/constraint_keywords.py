@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from symplex.decks.deck import MultiPoint, RigidGroup, Sector, Term, Tie
+from symplex.decks.deck import MultiPoint, Pretension, RigidGroup, Sector, Term, Tie
 from symplex.decks.reading import (
     HEAT,
     Coupled,
@@ -55,6 +55,17 @@ def _take_tie(reading: Reading, block: Block) -> None:
         adjust = block.parameters.get("ADJUST", "YES").upper() != "NO"
         cyclic = "CYCLICSYMMETRY" in block.parameters
         reading.deck.ties.append(Tie(slave, master, reals(tolerance)[0] if tolerance else None, adjust, cyclic))
+
+
+def _take_pretension(reading: Reading, block: Block) -> None:
+    surface, node = block.parameter("SURFACE"), block.parameter("NODE")
+    normal = None
+    if block.lines:
+        x, y, z = (real(word) if word else 0.0 for word in fields(single_line(block), 3))
+        normal = (x, y, z)
+        if not any(normal):
+            raise ValueError("the normal of a pretension section has no direction")
+    reading.deck.pretensions.append(Pretension(surface, node, normal))
 
 
 def _take_sector(reading: Reading, block: Block) -> None:
@@ -152,6 +163,12 @@ CONSTRAINT_KEYWORDS = {
         _take_tie,
         ("NAME", "ADJUST", "POSITIONTOLERANCE", "CYCLICSYMMETRY"),
         "`[[constraint]]`: nodes of the first surface are fixed to faces of the second",
+        _MODEL,
+    ),
+    "PRE-TENSIONSECTION": Keyword(
+        _take_pretension,
+        ("SURFACE", "NODE"),
+        "`[[pretension]]`: the body is cut at the surface; the node's first displacement draws both sides together",
         _MODEL,
     ),
     "CYCLICSYMMETRYMODEL": Keyword(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
+from symplex.decks.deck import Pretension
 from symplex.decks.discrete import Discrete
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.parts import BODY, Parts
+from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import IMAGINARY, Dof, Rows
 from symplex.decks.units import Units
 
@@ -34,17 +36,27 @@ class ConstraintTables:
     geometry : DeckGeometry
     units : Units
     parts : Parts
+    pretensions : sequence of Pretension
     """
 
-    def __init__(self, rows: Rows, discrete: Discrete, geometry: DeckGeometry, units: Units, parts: Parts):
+    def __init__(
+        self,
+        rows: Rows,
+        discrete: Discrete,
+        geometry: DeckGeometry,
+        units: Units,
+        parts: Parts,
+        pretensions: Sequence[Pretension] = (),
+    ):
         self._rows, self._discrete, self._geometry, self._units = rows, discrete, geometry, units
-        self._parts = parts
+        self._parts, self._pretensions = parts, pretensions
+        self._drawing = [self._node_of(one) for one in pretensions]
 
     @property
     def loose(self) -> list[int]:
         """The nodes of constraints, springs, dashpots and masses that belong to no element of a body."""
         inside = self._geometry.in_elements
-        used = {node for node in self._rows.nodes if node < IMAGINARY} | self._discrete.nodes
+        used = {node for node in self._rows.nodes if node < IMAGINARY} | self._discrete.nodes | {*self._drawing}
         return sorted(node for node in used if node >= len(inside) or not inside[node])
 
     def _name(self, node: int) -> str:
@@ -123,6 +135,7 @@ class ConstraintTables:
         In motions dashpots act on nodes, which then are free.
         """
         used = {dof for row in self._rows.factors for dof in row} | {*held} | self._discrete.dofs
+        used |= {(node, 0) for node in self._drawing}
         if moves:
             used |= {
                 (n, k) for _, pairs, _ in self._discrete.dashpots for pair in pairs for n in pair for k in range(3)
@@ -141,8 +154,7 @@ class ConstraintTables:
             Whether masses don't matter.
         """
         tables: list[Table] = []
-        factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
-        stiffness = None if young is None else factor * young * self._size()
+        stiffness = self._stiffness(young, static)
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}
@@ -155,6 +167,46 @@ class ConstraintTables:
             stiffness = k * self._units.force / self._units.length
             tables.append({"name": name, "equations": [*map(self._equation, rows)], "stiffness": stiffness})
         return tables
+
+    def _stiffness(self, young: float | None, static: bool) -> float | None:
+        """Return the stiffness in N/m of equations."""
+        factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
+        return None if young is None else factor * young * self._size()
+
+    def _node_of(self, one: Pretension) -> int:
+        """Return the node of a pretension section, which has to be one of no element."""
+        nodes = self._geometry.nodes(one.node)
+        if len(nodes) != 1 or self._geometry.in_elements[nodes[0]]:
+            raise UnsupportedKeyword(f"the node '{one.node}' of a pretension section must be one of no element")
+        return int(nodes[0])
+
+    def pretensions(self, young: float | None, static: bool) -> list[Table]:
+        """Return tables ``[[pretension]]``."""
+        stiffness = self._stiffness(young, static)
+        found: list[Table] = []
+        for k, (one, node) in enumerate(zip(self._pretensions, self._drawing, strict=True), start=1):
+            nodes, name = self._geometry.surface_nodes(one.surface), f"pretension_{k}"
+            parts = self._parts.holding(nodes)
+            if len(parts) != 1:
+                raise UnsupportedKeyword(f"the surface '{one.surface}' of a pretension section is of several bodies")
+            group = self._geometry.point_group(nodes, name)
+            normal = self._normal(one) if one.normal is None else one.normal
+            table = {"name": name, "body": parts[0], "group": group, "node": self._name(node), "normal": [*normal]}
+            found.append(table | ({} if stiffness is None else {"stiffness": stiffness}))
+        return found
+
+    def _normal(self, one: Pretension) -> list[float]:
+        """Return the mean normal of the surface of a pretension section."""
+        points = self._geometry.mesh.points
+        faces = self._geometry.faces_of_surface(one.surface)
+        total = np.zeros(3)
+        for face in faces:
+            corners = points[list(face[: 3 if len(face) in (3, 6) else 4])]
+            total += np.cross(corners[1] - corners[0], corners[2] - corners[0])
+            total += np.cross(corners[2] - corners[0], corners[-1] - corners[0])
+        if not total.any():
+            raise UnsupportedKeyword("a pretension section of a surface of nodes, or of no direction, needs a normal")
+        return (total / np.linalg.norm(total)).tolist()
 
     def springs(self) -> list[Table]:
         """Return tables ``[[spring]]`` of springs that may turn."""

@@ -158,6 +158,7 @@ class Prescribed(NamedTuple):
     value: float
     amplitude: str
     is_velocity: bool = False
+    is_locked: bool = False  # where earlier steps have moved them
 
 
 class PointForce(NamedTuple):
@@ -228,6 +229,17 @@ class Tie(NamedTuple):
     tolerance: float | None
     adjust: bool
     cyclic: bool = False
+
+
+class Pretension(NamedTuple):
+    """A surface at which a body is cut, the node whose first displacement draws both sides together, and the normal.
+
+    Without a normal it is the mean one of the surface.
+    """
+
+    surface: str
+    node: str
+    normal: Vector | None
 
 
 class Sector(NamedTuple):
@@ -417,6 +429,7 @@ class Deck:
     shells: dict[int, ShellNode] = field(default_factory=dict)  # by the number of the node in the deck
     middles: set[int] = field(default_factory=set)  # numbers of nodes in the middle of shells that the deck has not
     held: list[Prescribed] = field(default_factory=list)  # in all steps, whatever these remove
+    pretensions: list[Pretension] = field(default_factory=list)
     equations: list[tuple[Term, ...]] = field(default_factory=list)
     linked: list[tuple[Term, ...]] = field(default_factory=list)  # equations in global directions
     ties: list[Tie] = field(default_factory=list)

@@ -74,15 +74,16 @@ def _take_boundary(reading: Reading, block: Block) -> None:
         raise UnsupportedKeyword(f"supports with TYPE='{kind}' are not supported")
     if kind == "VELOCITY" and len(reading.deck.steps) > 1:
         raise UnsupportedKeyword("velocities of supports after the first step are not supported")
-    if "FIXED" in block.parameters and len(reading.deck.steps) > 1:
-        raise UnsupportedKeyword("supports that hold nodes where earlier steps have moved them are not supported")
+    is_locked = "FIXED" in block.parameters and len(reading.deck.steps) > 1
     conditions = reading.conditions
     amplitude = _begin(reading, block, conditions, "supports")
     for line in block.lines:
         nodes, *rest = words(line)
         if rest and rest[0].upper() in _NAMED:
             fields(line, 2)
-            conditions.prescribed += [Prescribed(nodes, c, 0.0, "") for c in _NAMED[rest[0].upper()]]
+            conditions.prescribed += [
+                Prescribed(nodes, c, 0.0, "", is_locked=is_locked) for c in _NAMED[rest[0].upper()]
+            ]
             continue
         _, *rest = fields(line, 4)
         if direction(rest[0]) == HEAT:
@@ -94,7 +95,7 @@ def _take_boundary(reading: Reading, block: Block) -> None:
         if last > 6:
             raise UnsupportedKeyword(f"degree of freedom {last} is not supported")
         conditions.prescribed += [
-            Prescribed(nodes, k - 1, value, amplitude if value else "", bool(value) and kind == "VELOCITY")
+            Prescribed(nodes, k - 1, value, amplitude if value else "", bool(value) and kind == "VELOCITY", is_locked)
             for k in range(first, last + 1)
         ]
 

@@ -1,4 +1,4 @@
-"""What acts along static steps whose metal flows: the state at the end depends on all that acted before."""
+"""What acts along static steps whose state at the end depends on all before: of metal that flows, friction, locks."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ class Path:
         By names that no deck has.
     acts : Acting
         What acts, each with an amplitude of the whole path.
+    locked : dict of (node, component) to float
+        What is held where it has come to, and the times from which it is.
 
     Raises
     ------
@@ -62,9 +64,16 @@ class Path:
             if not step.perturbation and step.procedure != "frequency":
                 before += step.period
         self.steps = [stretch.step for stretch in self._stretches]
+        locked = self._stretches[-1].acts.locked
+        if any(not one.acts.locked.items() <= locked.items() for one in self._stretches):
+            raise UnsupportedKeyword("nodes that an earlier step has locked are free again, or move")
+        begins_of = {stretch.step.number: stretch.begins for stretch in self._stretches}
+        if not {*locked.values()} <= {*begins_of}:
+            raise UnsupportedKeyword("nodes are locked in a step that is not static")
+        self.locked = {dof: begins_of[step] for dof, step in locked.items()}
         supports = [stretch.acts.supports for stretch in self._stretches]
         if any({*one} != {*supports[-1]} for one in supports):
-            raise UnsupportedKeyword("earlier steps, in which the metal flows already, hold other nodes")
+            raise UnsupportedKeyword("earlier steps, on which its state depends, hold other nodes")
         if any(value.is_velocity for one in supports for value in one.values()):
             raise UnsupportedKeyword("supports with velocities are known in motions only")
         self.acts = Acting(
@@ -79,6 +88,7 @@ class Path:
                 found.setdefault(item, []).append(value)
             weights.append(found)
         self.acts.weights = [*self._values(weights).items()]
+        self.acts.locked = locked
 
     def _values(self, given: Sequence[Mapping[Key, list[Value]]]) -> dict[Key, Value]:
         """Return the value with an amplitude of each key of what acts in each step."""

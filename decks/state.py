@@ -36,12 +36,15 @@ class Acting:
     forces : dict of (node, component) to list of Value
     pressures : dict of (element, side) to list of Value
     weights : list of (Weight or Spin, Value)
+    locked : dict of (node, component) to int
+        What is held where earlier steps have moved it, and since which step.
     """
 
     supports: dict[tuple[int, int], Value] = field(default_factory=dict)
     forces: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     weights: list[tuple[Weight | Spin, Value]] = field(default_factory=list)
+    locked: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def loaded(self) -> bool:
@@ -69,8 +72,10 @@ def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
 
 
 def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> None:
+    before = {**now.supports}, {**now.locked}
     if given.new_supports:
         now.supports.clear()
+        now.locked.clear()
     if given.new_forces:
         now.forces.clear()
     if given.new_pressures:
@@ -78,7 +83,14 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
         now.weights.clear()
     for item in given.prescribed:
         for node in geometry.nodes(item.nodes).tolist():
-            now.supports[node, item.component] = Value(item.value, item.amplitude, step, item.is_velocity)
+            dof = node, item.component
+            if item.is_locked and dof in before[0]:  # it stays as it is given
+                now.supports[dof] = before[0][dof]
+            elif item.is_locked:
+                now.locked[dof] = before[1].get(dof, step)
+            else:
+                now.locked.pop(dof, None)
+                now.supports[dof] = Value(item.value, item.amplitude, step, item.is_velocity)
     # What a step gives takes the place of what earlier ones gave; within a step it adds up.
     for item in given.forces:
         for node in geometry.nodes(item.nodes).tolist():
@@ -95,6 +107,11 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
             if value.step == step or type(weight) is not type(item) or weight.elements.upper() != item.elements.upper()
         ]
         now.weights.append((item, Value(1.0, item.amplitude, step)))
+
+
+def locks(deck: Deck, step: Step) -> bool:
+    """Return whether anything is held in a step where earlier ones have moved it."""
+    return any(item.is_locked for one in deck.steps[: step.number] for item in one.prescribed)
 
 
 def directions(system: System, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,16 @@ from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.parts import BODY
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.shell_tables import FACES, ShellTables
-from symplex.decks.state import Acting, Value, acting, local_axes, local_directions, require_static_start, starts_loaded
+from symplex.decks.state import (
+    Acting,
+    Value,
+    acting,
+    local_axes,
+    local_directions,
+    locks,
+    require_static_start,
+    starts_loaded,
+)
 from symplex.decks.stepping import run_of
 from symplex.decks.structure_joints import StructureJoints, shares_of
 from symplex.decks.units import Units
@@ -29,7 +38,10 @@ Course = tuple[str, bool]  # the name of an amplitude, and whether it changes in
 _AXES = "xyz"
 _PARALLEL = 1e-9  # how far a direction may be from an axis
 _MOST_LOADS = 2000
+_SMOOTH = np.cos(np.radians(35.0))  # of normals, above which a node of shells has no rotation about the mean one
+_DRILLS = 0.01  # of a moment, above which its part about the normal is noted
 REMARK = "beams and shells have large displacements and rotations in all steps, also without NLGEOM"
+DRILLS = "these have no stiffness about it, and only the part across the normal, which turns, has an effect"
 
 
 class StructureStepWriter:
@@ -81,6 +93,8 @@ class StructureStepWriter:
         given = {
             "*EQUATION": [*deck.equations, *deck.linked],
             "*TIE": deck.ties,
+            "*PRE-TENSION SECTION": deck.pretensions,
+            "*BOUNDARY, FIXED": [*filter(None, [locks(deck, step)])],
             "*CONTACT PAIR": deck.contacts,
         }
         if names := [name for name, found in given.items() if found]:
@@ -268,6 +282,8 @@ class StructureStepWriter:
                 # Nodes on folds, which a deck does not name, cannot be given a moment together with others.
                 alone = node if key == "moment" and self._on_shell(node) else -1
                 alike.setdefault((key, tuple(vector.tolist()), amplitude, changes, alone), []).append(node)
+                if alone >= 0:
+                    self._note_drill(node, vector)
         tables: list[Table] = []
         for (key, vector, amplitude, changes, _), nodes in alike.items():
             for place in self._places(nodes, "loaded"):
@@ -316,12 +332,27 @@ class StructureStepWriter:
 
     def _arm(self, node: int) -> NDArray[np.float64]:
         """Return the vector from the middle of a shell to the node, of the mean normal there."""
-        total = np.zeros(3)
+        total = self._normals(node).sum(axis=0)
+        return -self._offsets[node] * total / np.linalg.norm(total)
+
+    def _normals(self, node: int) -> NDArray[np.float64]:
+        """Return the normals [m, 3] of the shells that have a node."""
+        found = []
         for _, cells in self._geometry.cells(FACES).values():
             x = self._geometry.mesh.points[cells[(cells == node).any(axis=1)]]
             normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-            total += (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
-        return -self._offsets[node] * total / np.linalg.norm(total)
+            found.append(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+        return np.concatenate(found)
+
+    def _note_drill(self, node: int, moment: NDArray[np.float64]) -> None:
+        """Note that a part of a moment is about the normal, where shells have no stiffness."""
+        normals, remarks = self._normals(node), self._deck.remarks
+        normal = normals.sum(axis=0) / np.linalg.norm(normals.sum(axis=0))
+        smooth = (normals @ normals.T).min() > _SMOOTH
+        if not smooth or abs(moment @ normal) <= _DRILLS * np.linalg.norm(moment):
+            return
+        if not any(remark.endswith(DRILLS) for remark in remarks):
+            remarks.append(f"node {self._geometry.numbers[node]} has a moment about the normal of its shells; {DRILLS}")
 
     def _pressures(self, acts: Acting) -> list[Table]:
         """Return pressures on shells: a positive one acts along their normal, as one on their lower side."""

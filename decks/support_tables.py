@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Step
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.rows import Rows
+from symplex.decks.rows import Dof, Rows
 from symplex.decks.state import Acting, Value, local_axes
 from symplex.decks.units import Units
 
@@ -77,6 +78,21 @@ class SupportTables:
                     table = {"name": f"motion_{len(tables) + 1}", **table, **motion}
                 tables.append(table)
         return tables
+
+    def locked(self, given: Mapping[Dof, float]) -> list[Table]:
+        """Return tables ``[[support]]`` of what is held where it is at a time, in the unit of time of the deck."""
+        alike: dict[tuple[str, float], list[int]] = {}
+        for node in {node: None for node, _ in given}:
+            if node in self._local or node in self._rows.means:
+                raise UnsupportedKeyword("nodes of shells or in a local system that are locked are not supported")
+            for begins in {t for (n, _), t in given.items() if n == node}:
+                names = "".join(_AXES[c] for c in range(3) if given.get((node, c)) == begins)
+                alike.setdefault((names, begins), []).append(node)
+        return [
+            {**place, "components": names, "from": begins * self._units.time}
+            for (names, begins), nodes in alike.items()
+            for place in self._constraints.places(nodes, f"locked_{names}")
+        ]
 
     def _not_of_shells(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
         """Add equations for what holds the mean motion through a shell, and return what else there is."""

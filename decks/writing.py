@@ -18,7 +18,7 @@ from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
 from symplex.decks.paths import Path
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.state import Acting, Value, acting, local_directions, require_static_start, starts_loaded
+from symplex.decks.state import Acting, Value, acting, local_directions, locks, require_static_start, starts_loaded
 from symplex.decks.stepping import run_along, run_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
@@ -58,7 +58,7 @@ class StepWriter:
             deck.remarks.append(_LARGE)
         self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
         self._local |= self._rows.local
-        depends = flows or rubs(deck)  # on the way to it
+        depends = flows or rubs(deck) or locks(deck, step)  # on the way to it
         self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
         self._courses = Courses(deck, step, units, self._preload, self._path)
         discrete = discrete_of(deck, geometry, large, flows)
@@ -66,7 +66,7 @@ class StepWriter:
             raise UnsupportedKeyword("connectors (CONN3D2) are supported between beams and shells only")
         self._parts = Parts.of(deck, geometry)
         self._contact = ContactTables(deck, geometry, step, units, self._parts)
-        self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts)
+        self._constraints = ConstraintTables(self._rows, discrete, geometry, units, self._parts, deck.pretensions)
         self._loads = LoadTables(
             step, geometry, units, self._courses, self._constraints, self._parts, self._local, self._rows.means
         )
@@ -92,7 +92,7 @@ class StepWriter:
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
-        supports = held.tables(acts)
+        supports = held.tables(acts) + self._locked(held, acts)
         loads = self._loads.tables(acts)
         if len(loads) > _MOST_LOADS:
             raise UnsupportedKeyword(
@@ -104,6 +104,8 @@ class StepWriter:
         if self._rows.doubled:
             if tables["contact"]:
                 raise UnsupportedKeyword("contact in a structure with cyclic symmetry is not supported")
+            if self._deck.pretensions:
+                raise UnsupportedKeyword("pretension in a structure with cyclic symmetry is not supported")
             if self._constraints.loose:
                 raise UnsupportedKeyword("nodes of no element in a structure with cyclic symmetry are not supported")
             tables["body"].append({**tables["body"][0], "name": IMAGE})
@@ -112,6 +114,7 @@ class StepWriter:
             raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
         tables["point_mass"] = self._constraints.masses(None if step.is_static else self._body.density)
         tables["spring"] = self._constraints.springs()
+        tables["pretension"] = self._constraints.pretensions(self._body.stiffest, step.is_static)
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
         tables["damping"] = self._damping()
@@ -145,6 +148,7 @@ class StepWriter:
             if value.value and self._rows.turned(node, component) is None:
                 raise UnsupportedKeyword("rotations are given of nodes that have none")
         supports = {self._rows.turned(*dof): value for dof, value in acts.supports.items()}
+        locked = {self._rows.turned(*dof): step for dof, step in acts.locked.items()}
         forces = {self._rows.turned(*dof): values for dof, values in acts.forces.items()}
         if None in forces:
             raise UnsupportedKeyword("a moment acts on a node that has no rotation")
@@ -152,7 +156,18 @@ class StepWriter:
             acts,
             supports={dof: value for dof, value in supports.items() if dof is not None},
             forces={dof: values for dof, values in forces.items() if dof is not None},
+            locked={dof: step for dof, step in locked.items() if dof is not None},
         )
+
+    def _locked(self, held: SupportTables, acts: Acting) -> list[Table]:
+        """Return supports of what is held where earlier steps have moved it."""
+        if not acts.locked:
+            return []
+        if self._path is None:
+            raise UnsupportedKeyword(
+                "supports that hold nodes where earlier steps have moved them are known in static steps only"
+            )
+        return held.locked(self._path.locked)
 
     def _acting(self) -> Acting:
         """Return what acts; natural vibrations are about the state before, under the loads of that."""

@@ -380,6 +380,91 @@ equations = [
 """
         ]
     },
+    "pretension": {
+        "": [
+            """
+[[point_mass]]
+name = "nut"
+position = [0.5, 1, 0]
+mass = 1e-3
+
+[[load]]
+name = "tightening"
+kind = "nodal"
+body = "nut"
+force = [5e3, 0, 0]                # N in the bolt, within 0.5 ms
+history = { kind = "ramp", duration = 5e-4 }
+
+[[support]]
+name = "lock"
+body = "nut"
+components = "x"
+from = 5e-4                        # its length stays
+
+[[pretension]]
+name = "section"
+body = "beam"
+node = "nut"
+point = [0.5, 0, 0]
+normal = [1, 0, 0]
+""",
+            """
+[[point_mass]]
+name = "nut"
+position = [0.5, 1, 0]
+mass = 1e-3
+
+[[support]]
+name = "tightening"
+body = "nut"
+components = "x"
+displacement = [1e-5, 0, 0]        # m by which the bolt is shortened
+history = { kind = "smooth-ramp", duration = 5e-4 }
+
+[[pretension]]
+name = "section"
+body = "beam"
+node = "nut"
+point = [0.5, 0, 0]
+normal = [1, 0, 0]
+stiffness = 1e10
+""",
+            """
+[[body]]
+name = "bolt"
+mesh.box = [1.0, 0.1, 0.1]
+mesh.cells = [4, 1, 1]
+mesh.split = "hexahedra"
+mesh.regions = { shank = [[0, 0, 0], [0.75, 0.1, 0.1]], head = [[0.75, 0, 0], [1, 0.1, 0.1]] }
+material = { young = 2e11, poisson = 0.3, density = 7850 }
+
+[[point_mass]]
+name = "one"
+position = [0, 1, 0]
+mass = 1e-3
+
+[[point_mass]]
+name = "other"
+position = [0, 2, 0]
+mass = 1e-3
+
+[[pretension]]
+name = "section"
+body = "bolt"
+elements = "shank"                 # in the middle of the shank
+point = [0.4, 0, 0]
+normal = [1, 0, 0]
+node = "one"
+
+[[pretension]]
+name = "below_the_head"
+body = "bolt"
+group = "head"                     # at the face between two elements that has all its corners in this group
+normal = [1, 0, 0]
+node = "other"
+""",
+        ]
+    },
     "velocity": {
         "": [
             """

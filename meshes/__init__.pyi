@@ -2,6 +2,9 @@
 
 # Made by tests/write_stubs.py.
 from symplex.meshes.bundled_meshes import bundled as bundled
+from symplex.meshes.cutting import Cut as Cut
+from symplex.meshes.cutting import cut_by_faces as cut_by_faces
+from symplex.meshes.cutting import cut_by_plane as cut_by_plane
 from symplex.meshes.formats.read import read_mesh as read_mesh
 from symplex.meshes.formats.save import save_mesh as save_mesh
 from symplex.meshes.generate import box as box

@@ -22,6 +22,7 @@ from symplex.runs.plausibility import doubts
 from symplex.runs.progress import clock, si
 from symplex.runs.report import called
 from symplex.runs.tables import table
+from symplex.scenario.conditions import described
 from symplex.scenario.integrators import step_of
 from symplex.scenario.scenario import Problem
 from symplex.time.equilibria.quasi_static import Static
@@ -73,6 +74,7 @@ def check_report(problem: Problem) -> tuple[str, str]:
         rows.append(("stable step", f"{limit} (explicit Newmark)"))
         rows += _local_steps(problem)
     rows += _steps(problem)
+    rows += [(f"condition '{name}'", line) for name, line in described(tables)]
     rows += [("unknown input", line) for line in some(problem.unknown)]
     frames, samples = int(problem.scenario.is_frame.sum()) - 1, len(problem.scenario.times) - 1
     kept = int(problem.scenario.is_row.sum()) - 1
@@ -126,7 +128,7 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         if len(legs) == 1:
             yield "step", steps
             continue
-        reported = [f"{si(leg.start, 's')} to {si(leg.end, 's')}, {type(stage.integrator).__name__}"]
+        reported = [f"{si(leg.start, 's', 6)} to {si(leg.end, 's', 6)}, {type(stage.integrator).__name__}"]
         reported.append(f"{int((~stage.system.fixed).sum()):,} degrees of freedom")
         if steps:
             reported.append(f"step {steps}")

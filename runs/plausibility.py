@@ -25,13 +25,14 @@ LIGHTEST, HEAVIEST = 1.0, 2.5e4  # kg/m³: aerogel and balloons, and beyond osmi
 _LOST = 1e-6  # of the kinetic energy, below which it is round-off or the edge of a field that vanishes at supports
 _SAME = 1e-9  # of the size of all: points that are one
 _SAMPLE = 64  # elements of a body that are looked for in another one
+_THICKEST = 0.5  # of the greatest extent of a shell
 _TOLD = 3  # warnings of a kind
 _FACES_PER_ZONE = 1.0  # the largest share of the zone ahead of a crack that a face may have; a third is good
 
 
 def doubts(problem: Problem) -> list[str]:
     """Return a line for all that building has changed, and for the first of each kind that is implausible."""
-    found = (_materials, _masses, _coarse_bonds, _overlaps, _lost_velocities)
+    found = (_materials, _thick_shells, _masses, _coarse_bonds, _overlaps, _loose_masses, _lost_velocities)
     kinds = (of(problem) for of in found)
     return [*problem.notes, *(line for found in kinds for line in _first(list(found)))]
 
@@ -72,6 +73,19 @@ def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
         found.append(f"waves of {speed:.4g} m/s {why} (materials have {SLOWEST:g} to {FASTEST:,.0f} m/s)")
     if found:
         yield f"{of}: implausible {' and '.join(found)}. Check the units: Pa and kg/m³."
+
+
+def _thick_shells(problem: Problem) -> Iterator[str]:
+    """Yield which shells are thicker than half of what they measure."""
+    for k, shell in enumerate(problem.scenario.tables.shell):
+        structure = problem.shells[shell.name].structure
+        size = float(np.ptp(structure.frames.centers(structure.points), axis=0).max())
+        thickness = max(one.thickness for one in shell.properties_of_parts())
+        if thickness > _THICKEST * size:
+            yield (
+                f"{place('shell', k, shell.name)}: implausible thickness = {si(thickness, 'm', 4)} of a shell that "
+                f"measures {si(size, 'm', 4)}. Check the units: m."
+            )
 
 
 def _masses(problem: Problem) -> Iterator[str]:
@@ -143,6 +157,22 @@ def _overlaps(problem: Problem) -> Iterator[str]:
                 )
         elif one not in places and other not in places and _coincide(mesh.points, nodes[one], nodes[other], size):
             yield f"'{one}' and '{other}' are in one place. Move one of them, or leave one out."
+
+
+def _loose_masses(problem: Problem) -> Iterator[str]:
+    """Yield which point masses are at a node of beams or shells, and not part of it."""
+    structures = {name: one.structure for name, one in {**problem.beams, **problem.shells}.items()}
+    for k, mass in enumerate(problem.scenario.tables.point_mass):
+        if mass.position is None:
+            continue
+        for name, structure in structures.items():
+            centers = structure.frames.centers(structure.points)
+            size = float(np.abs(centers).max(initial=0.0))
+            if np.abs(centers - np.array(mass.position)).max(axis=1).min() <= _SAME * size:
+                yield (
+                    f"{place('point_mass', k, mass.name)} is at a node of '{name}', but is not joined to it. Give "
+                    f'body = "{name}" and at = [{", ".join(f"{x:g}" for x in mass.position)}] instead of position.'
+                )
 
 
 def _part_within(problem: Problem, one: str, other: str, low: Array, high: Array) -> float:

@@ -14,14 +14,17 @@ from symplex.units import si_scale
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+_NOTHING = 1e-40  # in any SI unit: squares of rounding
 _BETWEEN_LINES = 10.0  # s of wall time between lines where there is no terminal
 
 
 def si(value: float, unit: str, digits: int = 3) -> str:
     """Return a value with an SI prefix: ``si(6e-5, "s")`` is ``60 µs``."""
+    if abs(value) < _NOTHING:
+        value = 0.0
     factor, unit = si_scale(abs(value), unit)
     rounded = float(f"{value * factor:.{digits}g}")
-    return f"{rounded:.{max(digits, 4)}g} {unit}"
+    return f"{rounded:.{max(digits, 4)}g} {unit}".rstrip()
 
 
 def clock(seconds: float) -> str:

@@ -80,7 +80,7 @@ def _probes(probes: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _stage(stage: Mapping[str, Any]) -> tuple[str, str]:
     """Return a row on a part of a run."""
-    span = f"{si(stage['start'], 's')} to {si(stage['end'], 's')}, {stage['integrator']}"
+    span = f"{si(stage['start'], 's', 6)} to {si(stage['end'], 's', 6)}, {stage['integrator']}"
     if "energy_end" not in stage:
         return called(stage["name"]), f"{span}: not reached"
     total = f"total energy {si(stage['energy_end'], 'J', 6)} at its end"

@@ -37,6 +37,7 @@ from symplex.scenario.integrators import fitted_integrator, integrator_of, step_
 from symplex.scenario.joints import JointTable, node_of_joint
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
+from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.rigid_nodes import FollowingSurface, Riders, rigid_sets_of
@@ -419,7 +420,8 @@ class Builder:
         try:
             return what(*args)
         except SymplexError as error:
-            self._lines.append(f"{here}: {error}")
+            known = str(error).startswith(here)  # a part of a table that has said where it stands
+            self._lines.append(str(error) if known else f"{here}: {error}")
             return None
 
     def _raise_mistakes(self) -> None:
@@ -458,6 +460,10 @@ class Builder:
         }
         self._raise_mistakes()
         found = {name: mesh for name, mesh in meshes.items() if mesh is not None}
+        for here, table in self.tables.entries(PretensionTable):
+            if (cut := self._try(here, table.cut, found[table.body])) is not None:
+                found[table.body] = cut
+        self._raise_mistakes()
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
             jointed = self._jointed(table.name, found[table.name])
             structure = self._try(here, table.structure, found[table.name], jointed)

@@ -107,3 +107,24 @@ def _never(whens: Sequence[WhenTable]) -> list[str]:
         for k, when in enumerate(whens)
         if when.name not in done
     ]
+
+
+def described(tables: Tables) -> list[tuple[str, str]]:
+    """Return the name of each condition, and when it holds and what happens then, for `symplex check`."""
+    acting = [
+        (name, f"{here} {word}")
+        for here, item in tables.entries(Timed)
+        for name, word in ((item.begin_event, "begins"), (item.until_event, "ends"))
+    ]
+    found = []
+    for when in tables.when:
+        if when.time is not None:
+            at = f"{when.time:g} s" + (" later" if when.after else "")
+        else:
+            what = f"'{when.probe}' {when.column or ''}".rstrip() if when.probe is not None else str(when.energy)
+            at = f"{what} {f'above {when.above:g}' if when.above is not None else f'below {when.below:g}'}"
+        then = ["the run stops"] * when.stop + [f"stage '{when.stage}' begins"] * (when.stage is not None)
+        then += [change for name, change in acting if name == when.name]
+        after = "".join(f", after '{name}'" for name in when.after)
+        found.append((when.name, f"{at}{after}: {', '.join(then) or 'reported'}"))
+    return found

@@ -101,13 +101,19 @@ def constraints_of(table: ConstraintTable, mesh: Mesh, young: Mapping[str, float
         solid = [name for name in table.bodies_named if name in young]
         if not solid:
             raise ScenarioError("it has no [[body]] from which its stiffness could follow; give its stiffness in N/m.")
-        stiffness = _STIFF * min(young[name] * _spacing(mesh, name) for name in solid)
+        stiffness = stiffness_of(mesh, {name: young[name] for name in solid})
     return LinearConstraints(mesh.points, matrix, 0.0 if table.values is None else table.values, stiffness=stiffness)
 
 
+def stiffness_of(mesh: Mesh, young: Mapping[str, float]) -> float:
+    """Return the default stiffness in N/m of equations between bodies, given E in Pa of each: 1000 E h."""
+    return _STIFF * min(modulus * _spacing(mesh, name) for name, modulus in young.items())
+
+
 def _spacing(mesh: Mesh, body: str) -> float:
-    """Return the mean distance in m of nodes of a body to the next one."""
+    """Return the mean distance in m of nodes of a body to the next one at another place."""
     points = mesh.points[mesh.nodes_of(body)]
     from scipy.spatial import KDTree  # which takes long to import
 
-    return float(KDTree(points).query(points, 2)[0][:, 1].mean())
+    away = KDTree(points).query(points, 2)[0][:, 1]
+    return float(away[away > 0.0].mean())

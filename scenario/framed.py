@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Triple
+from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material
@@ -21,7 +22,8 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import group_in, node_at
 from symplex.scenario.table import Entry
 
-_ALONG = 1e-6  # sine of the angle between a rod and an axis, below which it is along it
+_ACROSS = 1e-4  # cosine of the angle between a rod and an axis, below which it is across
+_ALONG = np.cos(np.radians(5.0))  # of that angle, above which the rod is nearly along the axis
 
 
 class Viscous(NamedTuple):
@@ -152,11 +154,34 @@ def held_frames(particles: IntArray, held: list[tuple[IntArray, str, str]]) -> N
 def with_drills(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which displacements and rotations [f, 6] are held, with those of rods about themselves.
 
-    Where a rod is along an axis and another one of its rotations is held, that about this axis is held too. It does
-    nothing at the start, and the rod could leave the plane in which it turns by it later, with next to no lever.
+    A rod has no rotation about itself, so that one that is held alone, about an axis oblique to it, holds nothing: it
+    is meant to hold the part across the rod. If the rod is in a plane of two axes, then that is what the rotation
+    about the second of these does besides, which is held too. Where a rod is nearly along an axis and another one of
+    its rotations is held, that about this axis is held too. It does nothing at the start, and the rod could leave the
+    plane in which it turns by it later, with next to no lever.
+
+    Raises
+    ------
+    ScenarioError
+        If one rotation of a rod is held, about an axis oblique to it, and the rod is in no plane of two axes.
     """
     arms = frames.rest_arms[:, 0]
-    along = np.abs(arms) >= np.sqrt(1.0 - _ALONG**2) * np.linalg.norm(arms, axis=1)[:, None]
+    cosines = np.abs(arms) / np.linalg.norm(arms, axis=1)[:, None]
     out = held.copy()
-    out[:, 3:] |= along & (frames.is_rod & held[:, 3:].any(axis=1))[:, None]
+    one = frames.is_rod & (held[:, 3:].sum(axis=1) == 1)
+    oblique = one[:, None] & held[:, 3:] & (cosines > _ACROSS) & (cosines < _ALONG)
+    rows, axes = np.nonzero(oblique)
+    across = np.where(oblique[rows], np.inf, cosines[rows]).argmin(axis=1)  # the axis that the rod is most across
+    out[rows, 6 - axes - across] = True
+    outside = cosines[rows, across] > np.sqrt(1.0 - _ALONG**2)
+    if outside.any():
+        node, axis = int(rows[outside][0]), int(axes[outside][0])
+        x, y, z = frames.rest_centers[node]
+        raise ScenarioError(
+            f"of the node of a smooth shell at ({x:.6g}, {y:.6g}, {z:.6g}) m only the rotation about {'xyz'[axis]} is "
+            f"held, {np.degrees(np.arccos(cosines[node, axis])):.4g}° from the normal there, which is in no plane of "
+            f"two axes (of {outside.sum()} nodes): a shell has no rotation about its normal, so that this would hold "
+            "nothing. Hold two rotations or all."
+        )
+    out[:, 3:] |= (cosines >= _ALONG) & (frames.is_rod & held[:, 3:].any(axis=1))[:, None]
     return out

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from symplex.scenario.building import Builder
 
 Factor = Callable[[float], float] | tuple[Array, Array]
+_ALONG = 1e-6  # sine of the angle between a moment and the normal of a shell, below which it is about the normal
 
 
 class _LoadTable(Timed):
@@ -114,6 +115,13 @@ class NodalLoadTable(_LoadTable):
                 raise ScenarioError(
                     f"a moment acts on nodes of one kind, and {int(rods.sum())} of {len(rods)} are on no fold; give "
                     "one load for each kind, with groups of their nodes."
+                )
+            arms = framed.structure.frames.rest_arms[chosen, 0]
+            size = np.linalg.norm(arms, axis=1) * np.linalg.norm(self.moment)
+            if rods.any() and (np.linalg.norm(np.cross(arms, self.moment), axis=1) < _ALONG * size).all():
+                raise ScenarioError(
+                    "its moment is about the normal of the shell, where a smooth shell has no rotation, so that it "
+                    "would do nothing; give forces in the plane of the shell instead."
                 )
             particles = particles[:, : 2 if rods.any() else 4]
             mass = framed.masses(world.rigid_sets.n_nodes)

@@ -100,6 +100,8 @@ class PlasticKeys(Table):
         for key, needed in _NEEDED.items():
             if getattr(self, key) is not None and all(getattr(self, one) is None for one in needed):
                 raise ValueError(f"has {key}, which needs {' or '.join(needed)}")
+        if self.reference_rate is not None and self.rate_factor is None and self.rate_exponent is None:
+            raise ValueError("has reference_rate, which needs rate_factor or rate_exponent")
         try:
             self.flow()
         except MaterialError as error:

@@ -36,7 +36,8 @@ class ProbeTable(Entry):
     has_name = False
     name: Annotated[Name, "Names its file."]
     body: Annotated[
-        Text | None, "Body, truss, beam, point mass or spring, as a whole or as the next four keys say."
+        Text | None,
+        "Body, truss, beam, shell, point mass, spring or cohesive bond, as a whole or as the next four keys say.",
     ] = None
     nodes: Annotated[
         list[Annotated[int, whole(0, 2**31 - 1)]] | None,

@@ -27,6 +27,7 @@ from symplex.scenario.messages import place
 from symplex.scenario.methods import IntegratorTable, Thermostat
 from symplex.scenario.obstacles import ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
+from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.reading import fields_of
 from symplex.scenario.response import ResponseTable
@@ -139,6 +140,7 @@ class Tables:
     tie: list[TieTable] = field(default_factory=list)
     cohesive: list[CohesiveTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
+    pretension: list[PretensionTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import symplex as sx
 from symplex.decks.importing import import_deck
+from symplex.decks.structures import DRILLS
 from symplex.fem.structures import Orthotropic, Ply, ShellProperties
 from symplex.scenario.scenario import Scenario
 
@@ -254,6 +256,48 @@ def test_folded_shells_carry_moments_around_the_fold(tmp_path):
     )
     assert not shell.structure.frames.is_rod.all()
     assert_allclose(tip(u, weights)[2], 20.0 * 0.5 * LENGTH**2 / (2.0 * E * INERTIA), rtol=2e-3)
+
+
+def about(axis, angle):
+    """Return the matrix of a rotation about an axis."""
+    return Rotation.from_rotvec(angle * np.eye(3)[axis]).as_matrix()
+
+
+def test_one_rotation_oblique_to_the_normal_holds_its_part_across(tmp_path):
+    """About its normal a smooth shell has no rotation; in a plane of two axes both that are not across it do the same.
+
+    If the normal is in none, one rotation would hold nothing, and is refused.
+    """
+    section = SECTION + STEEL + "*BOUNDARY\nLEFT, 1, 3\nRIGHT, 1, 3\nRIGHT, HELD\n"
+    load = step("*DLOAD", "ALL, P, 10.")
+
+    def middle(held, turn):
+        text, _ = strip("S4", (4, 2), section=section.replace("HELD", held), turn=turn)
+        u, *_ = at_rest(tmp_path, text + load)
+        return max(np.linalg.norm(row) for row in u.values())
+
+    along = about(0, 0.5)  # the normal is in the plane of y and z, and ends turn about y and z
+    hinged, clamped = middle("4, 4", along), middle("5, 6", along)
+    assert hinged > 1.5 * clamped
+    assert_allclose([middle("5, 5", along), middle("6, 6", along)], clamped, rtol=1e-9)
+    both = about(1, 0.4) @ along
+    for held in ("4, 4", "5, 5", "6, 6"):
+        text, _ = strip("S4", (4, 2), section=section.replace("HELD", held), turn=both)
+        found = imported(tmp_path, text + load)
+        assert "of the node of a smooth shell at" in found.report()
+        assert not any("[[shell]]" in path.read_text() for path in found.scenarios.values())
+    assert middle("4, 6", both) < hinged
+
+
+@pytest.mark.parametrize(("turned", "noted"), [(0.0, False), (0.3, True)])
+def test_a_moment_about_the_normal_is_noted(tmp_path, turned, noted):
+    """A shell has no stiffness against it: a strip bends as under the rest of the moment."""
+    text, weights = strip("S4")
+    loads = on_edge(weights, 5, -20.0) + on_edge(weights, 6, 20.0 * turned)
+    u, _, found = at_rest(tmp_path, text + step("*CLOAD", loads))
+    assert (DRILLS in found.report()) == noted
+    alone, *_ = at_rest(tmp_path, text + step("*CLOAD", on_edge(weights, 5, -20.0)))
+    assert_allclose(tip(u, weights)[2], tip(alone, weights)[2], rtol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,16 @@ def test_the_truss_is_that_of_the_paper(run_script, tmp_path):
     assert truss["angular momentum change"] < 1e-13
 
 
+def test_a_bolted_joint_against_its_stiffnesses(run_script, tmp_path):
+    found = run_script("bolted_joint.py", tmp_path)
+    assert found["force of the bolt when it is locked / N"] == pytest.approx(1e4, rel=1e-9)
+    assert found["drawn together by / µm"] == pytest.approx(found["F/k_b + F/k_m / µm"], rel=1e-4)
+    assert found["part of the load in the bolt"] == pytest.approx(found["k_b/(k_b + k_m)"], rel=1e-4)
+    assert found["largest error of the force / F"] < 1e-4
+    assert found["largest error of its balance / F"] < 1e-9
+    assert (tmp_path / "bolted_joint.png").stat().st_size > 10_000
+
+
 @pytest.mark.slow
 def test_starts_and_stages(run_script, tmp_path):
     found = run_script("starts_and_stages.py", tmp_path)

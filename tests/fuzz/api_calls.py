@@ -43,6 +43,8 @@ SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
 BALL = sx.contact.RigidBody.sphere(0.5, density=10.0, refinements=1)
 BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
+PAIR = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
+MIDDLE = np.flatnonzero(PAIR.points[:, 0] == 1.0)
 TIED = sx.Bars(
     PAIRS, sx.measures.EngineeringStrain(10.0, np.linalg.norm(POINTS[PAIRS[:, 1]] - POINTS[PAIRS[:, 0]], axis=1))
 )
@@ -942,6 +944,17 @@ def calls() -> dict[str, Call]:
             angular_velocity=(0.0, 1.0, 0.0),
             gradient=np.eye(3),
             point=(0.0, 0.0, 1.0),
+        ),
+        "cut_by_faces": _call(
+            sx.meshes.cut_by_faces, lambda made: finite(made.mesh.points), mesh=PAIR, nodes=MIDDLE, normal=[1.0, 0, 0]
+        ),
+        "cut_by_plane": _call(
+            sx.meshes.cut_by_plane,
+            lambda made: finite(made.mesh.points),
+            mesh=PAIR,
+            point=[1.0, 0.0, 0.0],
+            normal=[1.0, 0.0, 0.0],
+            group=None,
         ),
         "join_nodes": _call(sx.meshes.join_nodes, lambda made: finite(made.points), mesh=TWO, pairs=[[1, 4], [2, 6]]),
         "RigidBars": _call(sx.measures.RigidBars, hold, pairs=[[0, 1]], length=1.0),

@@ -113,6 +113,28 @@ RIGHT, 1, 2.
 12, 3, 5e3
 *END STEP
 """,
+    "pretension": f"""{_BAR}*NODE
+21, 3., 0., 0.
+*SURFACE, NAME=CUT, TYPE=ELEMENT
+1, S4
+{_STEEL}{_SECTION}*PRE-TENSION SECTION, SURFACE=CUT, NODE=21
+1., 0.1, 0.
+{_HELD}RIGHT, 1, 3
+*STEP
+*STATIC
+0.5, 2.
+*CLOAD
+21, 1, 5e3
+*END STEP
+*STEP
+*STATIC
+0.5, 2.
+*BOUNDARY, FIXED
+21, 1, 1
+*CLOAD
+8, 3, 100.
+*END STEP
+""",
     "constraints": f"""{_BAR}*NODE
 21, 3., 0.5, 0.5
 *ORIENTATION, NAME=O

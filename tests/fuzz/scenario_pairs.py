@@ -155,6 +155,11 @@ def samples() -> dict[tuple[str, str], Data]:
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},
+        ("pretension", ""): {
+            "body": [CUBE | {"mesh": HEXAHEDRA}],
+            "point_mass": [BALL],
+            "pretension": [{"name": "cut", "body": "cube", "node": "ball", "point": [0.05, 0, 0], "normal": [1, 0, 0]}],
+        },
         ("velocity", ""): cube | {"velocity": [{"body": "cube", "group": "z_max", "velocity": [0, 0, 0.1]}]},
         ("rigid_body", "free"): {"rigid_body": [PEBBLE]},
         ("rigid_body", "pivot"): {"rigid_body": [top | {"pivot": [0.6, 0, -0.05], "angular_velocity": [0, 0, 9]}]},

@@ -421,6 +421,13 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     ortho = {"law": "anisotropic", "moduli": [2e6, 1e6, 1e6], "poisson_ratios": [0.2, 0.3, 0.3], "density": 1000}
     ortho |= {"shear_moduli": [4e5, 4e5, 4e5], "axes": [[1, 1, 0], [0, 1, 0]]}
     yield case({"kind": "energy-momentum", "dt": 5e-4}, constraint=[flat], body={"material": ortho})
+    halves = {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra"}
+    halves["regions"] = {"all": [[0, 0, 0], [0.1, 0.1, 0.1]], "end": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
+    ball = {"name": "turns", "position": [0, 0, 0.5], "mass": 0.01}
+    section = {"name": "cut", "body": "cube", "node": "turns", "normal": [1, 0, 0], "stiffness": 1e4}
+    for where in ({"point": [0.05, 0, 0], "elements": "all"}, {"group": "end"}):
+        tight = {"point_mass": [ball], "pretension": [section | where]}
+        yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"mesh": halves}, **tight)
     nine = [2e6, 5e5, 2e6, 5e5, 5e5, 2e6, 4e5, 4e5, 4e5]
     hard = {"law": "linear-anisotropic", "stiffness": nine, "density": 1000}
     yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": hard})

@@ -82,3 +82,40 @@ def test_check_and_run_begin_with_them(tmp_path, capsys):
     assert main(["run", str(path), "--output", str(tmp_path / "out"), "--no-pictures"]) == 0
     out = capsys.readouterr()
     assert "warning: [[body]] #1 'a': implausible waves" in out.out + out.err
+
+
+def test_a_shell_that_is_thicker_than_long_is_told():
+    plate = """
+[[shell]]
+name = "plate"
+mesh = { plate = [0.4, 0.2], cells = [2, 1] }
+thickness = 2
+material = { young = 210e9, poisson = 0.3, density = 7850 }
+"""
+    (line,) = doubts_of(plate)
+    assert line == (
+        "[[shell]] #1 'plate': implausible thickness = 2 m of a shell that measures 400 mm. Check the units: m."
+    )
+    assert doubts_of(plate.replace("thickness = 2", "thickness = 2e-3")) == []
+
+
+def test_a_mass_at_a_node_of_a_beam_that_is_not_part_of_it_is_told():
+    mast = """
+[[beam]]
+name = "mast"
+mesh = { line = 4.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.05, thickness = 0.004 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+[[point_mass]]
+name = "antenna"
+mass = 50
+position = [4, 0, 0]
+"""
+    (line,) = doubts_of(mast)
+    assert line == (
+        "[[point_mass]] #1 'antenna' is at a node of 'mast', but is not joined to it. "
+        'Give body = "mast" and at = [4, 0, 0] instead of position.'
+    )
+    assert doubts_of(mast.replace("position = [4, 0, 0]", 'body = "mast"\nat = [4, 0, 0]')) == []
+    assert doubts_of(mast.replace("position = [4, 0, 0]", "position = [4, 0, 1]")) == []

@@ -494,6 +494,8 @@ def test_numbers_for_people():
     assert si(6e-5, "s") == "60 µs"
     assert si(-1.23456e9, "J") == "-1.23 GJ"
     assert si(0.0, "N") == "0 N"
+    assert si(1e-77, "J") == "0 J"
+    assert si(0.25, "") == "0.25"
     assert clock(4.21) == "4.2 s"
     assert clock(187) == "3:07"
     assert clock(4320) == "1:12:00"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from symplex.errors import Interrupted, ScenarioError
+from symplex.runs.check import check_report
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -149,3 +150,29 @@ def without(*lines):
 def test_mistakes_are_reported(text, message):
     with pytest.raises(ScenarioError, match=message):
         Scenario.parse(text).build()
+
+
+def test_the_place_of_a_mistake_is_reported_once():
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(TEXT.replace('column = "velocity_y_mean"', 'column = "speed"')).build()
+    assert str(caught.value).count("[[when]]") == 1
+
+
+def test_check_reports_conditions_and_short_stages():
+    stages = TEXT.replace('[integrator]\nkind = "energy-momentum"\ndt = 1e-4\n[run]\nduration = 0.012\n', "[run]\n")
+    for line in ("frames = 6\n", "samples = 30\n", "checkpoint = 1e-9\n"):
+        stages = stages.replace(line, "")
+    stages = stages.replace("below = -40.0", 'below = -40.0\nstage = "short"')
+    stages += """
+[[stage]]
+duration = 1.0
+integrator = { kind = "static", dt = 0.5 }
+[[stage]]
+name = "short"
+duration = 2e-4
+integrator = { kind = "energy-momentum", dt = 1e-4 }
+"""
+    report = check_report(Scenario.parse(stages).build())[0]
+    assert "condition 'torn'   'reaction' below -40: " in report
+    assert ": stage 'short' begins, [[support]] #1 'grip' ends, [[load]] #1 'pull' ends, " in report
+    assert "1 s to 1.0002 s" in report

@@ -154,7 +154,7 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
     [
         ("back_modulus = 1e9", "back_modulus, which needs yield_stress or yield_table"),
         (METAL + ", rate_factor = 0.1", "rate_factor, which needs reference_rate"),
-        (METAL + ", reference_rate = 1.0", "either a positive factor or a positive exponent"),
+        (METAL + ", reference_rate = 1", "reference_rate, which needs rate_factor or rate_exponent"),
         (METAL + ", melting_temperature = 1e3", "melting_temperature, which needs heat_capacity"),
         (METAL + ", power = 0.3", "power, which needs power_modulus"),
         (METAL + ", heat_capacity = 400, melting_temperature = 100", "above the reference"),

@@ -400,9 +400,15 @@ def test_tables_of_shells_that_are_refused(old, new, message):
             '[[probe]]\nname = "p"\nbody = "plate"\nnodes = [1]\nquantities = ["bending_moments"]\n',
             "[[probe]] #1 'p': bending_moments is of elements; name these, members = [0], points, or a group of them.",
         ),
+        (
+            load("moment", [0, 0, 2.0]),
+            "[[load]] #1 'load': its moment is about the normal of the shell, where a smooth shell has no rotation, so "
+            "that it would do nothing; give forces in the plane of the shell instead.",
+        ),
     ],
 )
 def test_what_shells_do_not_take(table, message):
+    """A moment about the normal of all nodes among them, which a smooth shell does not feel."""
     assert f"test.toml: {message}" in lines(PLATE + table + MOVING)
 
 

@@ -14,12 +14,16 @@ from symplex.base.quantities import listed, whole
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.system import Load, State, System
 from symplex.time.modes.framed import FramedMotions
 from symplex.time.modes.small_motions import SmallMotions
 
 _DENSE = 300  # coordinates, up to which all factors are computed at once
 _FIRST, _PART = 1e-4, 0.03  # displacements at the ends of differences, of the size; then of the first factor found
+_ROUND_OFF = 1e-12  # of the largest moment of inertia of a stencil: it has no rotation about an axis
+_FELT = 1e-6  # of the stiffness of a stencil: less of it against a rigid motion is rounding
+_SOLVED = 1e-3  # of a load: what may be left of it where it is carried
 _NOTHING = 1e-12  # of the stiffness: a change below is rounding
 
 
@@ -52,10 +56,12 @@ def linear_buckling(
 ) -> Buckling:
     """Return the lowest positive factors λ of a load at which an equilibrium is not stable any more, linearised.
 
-    (K + λ K') u = 0, with K the stiffness at the state and K' its change along the linear response u₁ to the load,
-    K u₁ = f: of stresses, of displacements, and of loads that follow the body (the symmetric part). K' is a central
-    difference along u₁, exact for energies of fourth degree in positions such as Saint Venant and Kirchhoff's. All that
-    does not belong to the load stays as it is at the state. See Bathe, Finite Element Procedures (1996), section 6.8.2.
+    (K + λ K') u = 0, with K the stiffness at the state and K' what the stresses of the linear response u₁ to the load,
+    K u₁ = f, and the load itself add to it (the symmetric part): initial stress and load stiffness; see Bathe, Finite
+    Element Procedures (1996), section 6.8.2. Energies are evaluated at u₁ without the rotation of each stencil: to
+    first order, rotations would let members that are bent buckle far too early. K' is a central difference along
+    that, exact for energies of fourth degree in positions such as Saint Venant and Kirchhoff's. Contact between bodies,
+    and all else that does not belong to the load, stays as it is at the state.
 
     Parameters
     ----------
@@ -89,15 +95,17 @@ def linear_buckling(
     path = _Path(system, state, set(loads))
     base = path.motions(0.0)
     force = path.force()
-    response = base.response(force, path.prescribed)
+    vector = base.response(force, path.prescribed)
+    response = base.nodal(vector[:, None])[0] + path.prescribed
     size = float(np.linalg.norm(np.ptp(state.q, axis=0)))
-    largest = float(np.abs(response.displacement).max())
+    largest = float(np.abs(response).max())
     if not largest > 0.0:
         raise InvalidSystem(f"linear_buckling: nothing is displaced by {listed(loads)}; give loads with a force.")
+    rotating = base.change_by_rotations(vector, response)
     step, factors, vectors = _FIRST * size / largest, np.empty(0), np.empty((0, 0))
     for _ in range(2):  # the second time with a part of the factor that was found
-        ends = [path.motions(s, response.at(s)).stiffness_among(base) for s in (step, -step)]
-        change = sp.csr_array(ends[0] - ends[1]) / (2.0 * step)
+        ends = [path.motions(s, response).stiffness for s in (step, -step)]
+        change = sp.csr_array(sp.csr_array(ends[0] - ends[1]) / (2.0 * step) + rotating)
         if abs(change).max() * step <= _NOTHING * abs(base.stiffness).max():
             raise InvalidSystem(
                 "linear_buckling: the stiffness does not depend on the load; a material with law = 'linear-elastic' "
@@ -109,7 +117,7 @@ def linear_buckling(
     shapes /= np.abs(shapes).max(axis=(1, 2), keepdims=True)
     flat = shapes.reshape(len(shapes), -1)
     shapes *= np.sign(flat[np.arange(len(flat)), np.abs(flat).argmax(axis=1)])[:, None, None]
-    return Buckling(factors, shapes, response.displacement)
+    return Buckling(factors, shapes, response)
 
 
 def _lowest(K: sp.csr_array, change: sp.csr_array, n: int, most: float) -> tuple[Array, Array]:
@@ -180,12 +188,16 @@ class _Path:
             out += system.loads[name](state.t, state.q, np.zeros_like(state.q))
         return out
 
-    def motions(self, factor: float, q: Array | None = None) -> _Motions:
-        """Return the small motions with a factor of the load, at positions [n, dim]."""
+    def motions(self, factor: float, response: Array | None = None) -> _Motions:
+        """Return the small motions with a factor of the load, and of the stresses of its response [n, dim] in m."""
         system, state = self._system, self._state
-        energies = {
-            name: _Scaled(energy, factor) if name in self._loads else energy for name, energy in system.energies.items()
-        }
+        energies: dict[str, Energy] = {}
+        for name, energy in system.energies.items():
+            if name in self._loads:
+                energy = _Scaled(energy, factor)
+            elif response is not None and not isinstance(energy, NeighbourListEnergy):
+                energy = _Strained(energy, factor * _deformation(energy, state.q, response)[0])
+            energies[name] = energy
         loads: dict[str, Load] = {
             name: _scaled(load, factor) if name in self._loads else load for name, load in system.loads.items()
         }
@@ -199,21 +211,8 @@ class _Path:
             massless=system.massless,
             frames=system.frames,
         )
-        at = State(state.t, state.q if q is None else q, 0.0 * state.q, 0.0 * state.q, internal=state.internal)
+        at = State(state.t, state.q, 0.0 * state.q, 0.0 * state.q, internal=state.internal)
         return _Motions(SmallMotions(scaled, at))
-
-
-@final
-class _Response:
-    """The linear response to a load."""
-
-    def __init__(self, of: _Motions, z: Array, prescribed: Array):
-        self._of, self._z, self._prescribed = of, z, prescribed
-        self.displacement = of.nodal(z[:, None])[0] + prescribed
-
-    def at(self, factor: float) -> Array:
-        """Return the positions [n, dim] in m with a factor of the load."""
-        return self._of.moved(factor * self._z) + factor * self._prescribed
 
 
 @final
@@ -226,14 +225,8 @@ class _Motions:
         self._all = motions.matrix(motions.symmetric_stiffness)
         self.stiffness = motions.among_free(self._all) if self._framed is None else self._framed.equations.stiffness
 
-    def stiffness_among(self, other: _Motions) -> sp.csr_array:
-        """Return the stiffness among the coordinates of others near by."""
-        if self._framed is None or other._framed is None:
-            return self.stiffness
-        return self._framed.stiffness_among(other._framed)
-
-    def response(self, force: Array, prescribed: Array) -> _Response:
-        """Return the response to a force [n, dim] in N, and to displacements [n, dim] in m of supports."""
+    def response(self, force: Array, prescribed: Array) -> Array:
+        """Return the small motion [free] by a force [n, dim] in N, and by displacements [n, dim] in m of supports."""
         from scipy.sparse.linalg import splu
 
         if self._framed is not None:
@@ -244,21 +237,27 @@ class _Motions:
             z = splu(sp.csc_array(self.stiffness)).solve(b)
         except RuntimeError:
             raise _unstable() from None
-        if not np.isfinite(z).all():
+        if not (np.isfinite(z).all() and np.linalg.norm(self.stiffness @ z - b) <= _SOLVED * np.linalg.norm(b)):
             raise _unstable()
-        return _Response(self, z, prescribed)
+        return z
+
+    def change_by_rotations(self, z: Array, response: Array) -> sp.csr_array:
+        """Return what of the change of K comes from rotations of frames in stencils, for the response z [free]."""
+        motions, K = self._motions, self.stiffness
+        if self._framed is None:
+            return sp.csr_array(K.shape)
+        rotations = {
+            name: _deformation(energy, motions.q, response)[1]
+            for name, energy in motions.system.energies.items()
+            if not isinstance(energy, (_Scaled, NeighbourListEnergy))
+        }
+        return self._framed.change_by_rotations(z, rotations)
 
     def nodal(self, vectors: Array) -> Array:
         """Return small motions [k, n, dim] of vectors [free, k]."""
         if self._framed is None:
             return self._motions.nodal(vectors)
         return self._framed.equations.nodal(vectors).reshape(-1, *self._motions.q.shape)
-
-    def moved(self, z: Array) -> Array:
-        """Return positions [n, dim] in m after finite motions z [free]."""
-        if self._framed is None:
-            return self._motions.q + self._motions.nodal(z[:, None])[0]
-        return self._framed.moved(z)
 
 
 class _Scaled(Energy):
@@ -278,6 +277,46 @@ class _Scaled(Energy):
     def hessian(self, x: Array) -> Array:
         """Return s ∂²φ/∂x² [m, k·dim, k·dim] in N/m."""
         return self._factor * self._energy.hessian(x)
+
+
+class _Strained(Energy):
+    """An energy with the stresses that displacements of its stencils make, for motions of these as they are."""
+
+    def __init__(self, energy: Energy, displacement: Array):
+        self.nodes, self._energy, self._displacement = energy.nodes, energy, displacement
+
+    def value(self, x: Array) -> Array:
+        """Return φ(x + u) [m] in J."""
+        return self._energy.value(x + self._displacement)
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂φ/∂x [m, k, dim] in N at x + u."""
+        return self._energy.gradient(x + self._displacement)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at x + u."""
+        return self._energy.hessian(x + self._displacement)
+
+
+def _deformation(energy: Energy, q: Array, displacement: Array) -> tuple[Array, Array]:
+    """Return displacements [m, k, dim] of stencils less their rotations, and these [m, 3]; none where φ feels them.
+
+    Rotations are the least squares ω of Σ |u − ū − ω × r|², of small displacements.
+    """
+    x, u = q[energy.nodes], displacement[energy.nodes]
+    m, k, dim = u.shape
+    r, of, g = np.zeros((3, m, k, 3))
+    r[..., :dim], of[..., :dim], g[..., :dim] = x - x.mean(axis=1, keepdims=True), u, energy.gradient(x)
+    inertia = np.einsum("mai,mai->m", r, r)[:, None, None] * np.eye(3) - np.einsum("mai,maj->mij", r, r)
+    inverse = np.linalg.pinv(inertia, rcond=_ROUND_OFF, hermitian=True)
+    omega = np.einsum("mij,mj->mi", inverse, np.cross(r, of).sum(axis=1))
+    rotation = np.cross(omega[:, None], r)[..., :dim]
+    rigid = (rotation + u.mean(axis=1, keepdims=True)).reshape(m, k * dim)
+    H, turned = energy.hessian(x), np.cross(omega[:, None], g)[..., :dim].reshape(m, k * dim)
+    felt = np.linalg.norm(np.einsum("mij,mj->mi", H, rigid) - turned, axis=1)
+    free = felt <= _FELT * np.linalg.norm(H, axis=(1, 2)) * np.linalg.norm(rigid, axis=1)
+    omega = np.where(free[:, None], omega, 0.0)
+    return np.where(free[:, None, None], u - rotation, u), omega
 
 
 @final

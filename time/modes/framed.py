@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, final
@@ -98,17 +99,41 @@ class FramedMotions:
         """How many independent motions there are."""
         return self.equations.n_moving
 
-    def stiffness_among(self, other: FramedMotions) -> sp.csr_array:
-        """Return K in the coordinates of another's near by: rotations across rods are about any two axes."""
-        turned = sp.csr_array(self._free.T @ other._free)
-        return sp.csr_array(turned.T @ self.equations.stiffness @ turned)
+    def change_by_rotations(self, vector: Array, rotations: Mapping[str, Array]) -> sp.csr_array:
+        """Return the change of K as frames rotate against the stencils of energies, which are not rotated.
 
-    def moved(self, vector: Array) -> Array:
-        """Return the positions [n, 3] in m of nodes after finite translations and rotations [k]."""
-        q = self._motions.q
-        out = np.zeros_like(q)
-        self._coordinates.write_increment(q, (self._free @ vector).reshape(-1, 3), out)
-        return q + out
+        Frames with arms ρ + δρ move particles by θ × δρ more.
+
+        Parameters
+        ----------
+        vector : float64 [k]
+            A small motion, with the rotations of frames.
+        rotations : mapping of str to float64 [m, 3]
+            Those of the stencils of energies in it, taken off.
+        """
+        system, q = self._motions.system, self._motions.q
+        frames = system.frames
+        assert frames is not None, "it is for systems with frames"
+        frame_of, arms = np.full(len(q), -1), np.zeros_like(q)
+        frame_of[frames.nodes], arms[frames.nodes] = np.arange(len(frames))[:, None], frames.arms(q)
+        turns = (self._free @ vector).reshape(-1, 3)[1 : 2 * len(frames) : 2]
+        out = sp.csr_array((len(vector), len(vector)))
+        for name, omega in rotations.items():
+            nodes, H = system.energies[name].nodes, system.energies[name].hessian(q[system.energies[name].nodes])
+            m, size = len(nodes), 3 * nodes.shape[1]
+            flat = nodes.ravel()
+            framed = frame_of[flat] >= 0
+            starts = np.concatenate([[0], np.cumsum(framed)])
+            f = frame_of[flat[framed]]
+            delta = np.cross(turns[f] - np.repeat(omega, nodes.shape[1], axis=0)[framed], arms[flat[framed]])
+            blocks = np.cross(np.eye(3), delta[:, None]).swapaxes(1, 2)  # θ × δρ
+            coordinates = self._P.shape[1]  # pyright: ignore[reportOptionalSubscript]
+            extra = sp.bsr_array((blocks, 2 * f + 1, starts), shape=(3 * len(flat), coordinates))
+            local = sp.bsr_array((H, np.arange(m), np.arange(m + 1)), shape=(m * size, m * size))
+            moved = sp.csr_array(self._P)[(3 * flat[:, None] + np.arange(3)).ravel()]
+            part = self._free.T @ (extra.T @ (local @ moved)) @ self._free
+            out = sp.csr_array(out + part + part.T)
+        return out
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""

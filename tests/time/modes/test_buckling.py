@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.linalg import eigh
+from scipy.optimize import brentq
+from scipy.special import jv
 
 import symplex as sx
 from symplex.errors import InvalidSystem, NoEquilibrium
@@ -115,6 +120,94 @@ def test_a_column_of_beams():
     system = sx.System(one.mass, {"beam": one.energy, "push": push}, frames=one.frames, fixed=one.fixed([0]))
     found = sx.modes.linear_buckling(system, system.state(one.points), ["push"], 2)
     np.testing.assert_allclose(found.factors, EULER, rtol=3e-3)
+
+
+def cantilever(n):
+    """A narrow cantilever of 2 m, its height along z, with 1 N down at its end, and √(EI GJ)/L²."""
+    section = Section.rectangle(0.1, 0.008)
+    lines = np.stack([np.arange(n), np.arange(1, n + 1)], axis=1).astype(np.int32)
+    mesh = sx.Mesh(np.column_stack([np.linspace(0.0, 2.0, n + 1), np.zeros((n + 1, 2))]), {"line": lines})
+    properties = section.of(sx.SaintVenantKirchhoff.from_young(2.1e11, 0.3, 7850.0))
+    one = beams(mesh, properties, [0.0, 0.0, 1.0])
+    push = sx.actions.NodalForce(one.particles([n]), [0.0, 0.0, -0.25])
+    system = sx.System(one.mass, {"beam": one.energy, "push": push}, frames=one.frames, fixed=one.fixed([0]))
+    return system, system.state(one.points), np.sqrt(properties.bending[0] * properties.torsion) / 4.0
+
+
+def test_a_cantilever_that_is_bent_buckles_sideways():
+    """At γ √(EI GJ)/L² with J₋₁/₄(γ/2) = 0 (Michell and Prandtl 1899), in second order of the length of elements."""
+    found = []
+    for n in (8, 16, 32):
+        system, state, scale = cantilever(n)
+        found.append(sx.modes.linear_buckling(system, state, ["push"], 2).factors / scale)
+    coarse, fine = -np.diff(found, axis=0)
+    np.testing.assert_allclose(coarse / fine, 4.0, rtol=0.06)
+    exact = [brentq(lambda x: jv(-0.25, 0.5 * x), a, b) for a, b in ((3.0, 5.0), (9.0, 11.0))]
+    np.testing.assert_allclose((found[2] - fine / 3.0)[0], exact[0], rtol=1e-4)
+    np.testing.assert_allclose((found[2] - fine / 3.0)[1], exact[1], rtol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["shells", "solid"])
+def test_a_bent_cantilever_of_shells_and_of_a_solid(kind):
+    """3 to 4 % above the beam's: the clamp holds the warping of the end, and ν = 0."""
+    L, h, b = 2.0, 0.1, 0.008
+    law = sx.SaintVenantKirchhoff.from_young(2.1e11, 0.0, 7850.0)
+    mesh = sx.box((L, b, h), (20, 1, 2 if kind == "shells" else 4), split="hexahedra")
+    if kind == "shells":
+        side = np.flatnonzero(mesh.points[:, 1] == 0.0)
+        number = np.full(len(mesh.points), -1)
+        number[side] = np.arange(len(side))
+        faces = [cell[number[cell] >= 0] for cell in mesh.cells["hexahedron"]]
+        points = mesh.points[side]
+        quads = number[np.array(faces)]
+        centre = points[quads].mean(axis=1, keepdims=True)
+        angle = np.arctan2(points[quads][..., 2] - centre[..., 2], points[quads][..., 0] - centre[..., 0])
+        quads = np.take_along_axis(quads, np.argsort(angle, axis=1), axis=1).astype(np.int32)
+        made = shells(sx.Mesh(points, {"quad": quads}), ShellProperties.uniform(b, law))
+        at_end = np.flatnonzero((points[:, 0] == L) & (np.abs(points[:, 2] - 0.5 * h) < 1e-9))
+        nodes, mass, energies, start = np.unique(made.particles(at_end)), made.mass, made.energies, made.points
+        held: dict[str, Any] = {"frames": made.frames, "fixed": made.fixed(np.flatnonzero(points[:, 0] == 0.0))}
+    else:
+        nodes = np.flatnonzero((mesh.points[:, 0] == L) & (np.abs(mesh.points[:, 2] - 0.5 * h) < 1e-9))
+        solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], law, formulation="stabilized")
+        mass, energies, start = np.ones(len(mesh.points)), {"solid": solid}, mesh.points
+        held = {"fixed": np.repeat(mesh.points[:, :1] == 0.0, 3, axis=1)}
+    push = sx.actions.NodalForce(nodes, [0.0, 0.0, -1.0 / len(nodes)])
+    system = sx.System(mass, energies | {"push": push}, **held)
+    found = sx.modes.linear_buckling(system, system.state(start), ["push"], 1).factors[0]
+    properties = Section.rectangle(h, b).of(law)
+    scale = np.sqrt(properties.bending[0] * properties.torsion) / L**2
+    assert 4.0126 * 1.02 < found / scale < 4.0126 * 1.05
+
+
+def test_a_bent_frame_of_bars():
+    """A braced cantilever that bends and is pressed: the stiffness N/l across each bar by its force N, and no other."""
+    n, stiffness = 12, 1e5
+    x = np.arange(n + 1.0)
+    points = np.concatenate([np.column_stack([x, 0.0 * x]), np.column_stack([x, 1.0 + 0.0 * x])])
+    lower, upper = np.arange(n), n + 1 + np.arange(n)
+    along = [(lower, lower + 1), (upper, upper + 1), (lower, upper + 1), (upper, lower + 1), (lower + 1, upper + 1)]
+    ends = np.concatenate([np.stack(pair, axis=1) for pair in along])
+    lengths = np.linalg.norm(points[ends[:, 1]] - points[ends[:, 0]], axis=1)
+    bars = sx.Bars(ends, sx.measures.EngineeringStrain(stiffness / lengths, lengths), dim=2)
+    push = sx.actions.NodalForce([n, 2 * n + 1], [-10.0, -1.0])
+    fixed = np.repeat(points[:, :1] == 0.0, 2, axis=1)
+    system = sx.System(np.ones(len(points)), {"bars": bars, "push": push}, dim=2, fixed=fixed)
+    found = sx.modes.linear_buckling(system, system.state(points), ["push"], 2)
+    e = (points[ends[:, 1]] - points[ends[:, 0]]) / lengths[:, None]
+    across = np.stack([-e[:, 1], e[:, 0]], axis=1)
+    u = found.displacement
+    tension = stiffness / lengths * np.einsum("bi,bi->b", e, u[ends[:, 1]] - u[ends[:, 0]])
+    K = np.zeros((2, 2 * len(points), 2 * len(points)))
+    for (a, b), axial, normal, N, length in zip(ends, e, across, tension, lengths, strict=True):
+        B = np.zeros((2, 2 * len(points)))
+        for k, direction in enumerate((axial, normal)):
+            B[k, 2 * b : 2 * b + 2], B[k, 2 * a : 2 * a + 2] = direction, -direction
+        K[0] += stiffness / length * np.outer(B[0], B[0])
+        K[1] += N / length * np.outer(B[1], B[1])
+    free = ~fixed.ravel()
+    mu = eigh(-K[1][np.ix_(free, free)], K[0][np.ix_(free, free)], eigvals_only=True)
+    np.testing.assert_allclose(found.factors, 1.0 / mu[::-1][:2], rtol=1e-5)
 
 
 def test_what_has_no_factor_is_refused():
