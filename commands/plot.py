@@ -19,7 +19,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "results",
         metavar="RESULT",
         nargs="+",
-        help="results folder, or that of one sweep, convergence study or comparison",
+        help="results folder, or that of one sweep, convergence study, comparison, fit or sensitivity",
     )
     plot.add_argument(
         "--output",

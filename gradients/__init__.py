@@ -7,8 +7,8 @@ __all__, __getattr__, __dir__ = public(
     {
         ".adjoint": ("gradient", "RunGradient"),
         ".equilibria": (
-            *("equilibrium_tangent", "frequency_tangent"),
-            *("EquilibriumTangent", "FrequencyTangent"),
+            *("equilibrium_tangent", "frequency_tangent", "response_tangent"),
+            *("EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
         ),
         ".tangents": ("tangent", "RunTangent"),
     },

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked, described
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidArgument, InvalidSystem
+from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
@@ -207,14 +208,13 @@ class _Backward:
         """Add the derivatives of a cost by a state."""
         by = self._by
         self._by = by._replace(q=by.q + by_q[..., None], v=by.v + by_v[..., None])
-        self._added += np.linalg.norm(by_q), np.linalg.norm(by_v)
+        self._added += norm(by_q), norm(by_v)
 
     def step(self, linear: LinearStep, forces: StepForces, step: Step) -> None:
         """Take a step back."""
         self._by, by_g = linear.backward(self._by)
         self._take(by_g[..., 0], forces, step.a1)
-        sizes = np.linalg.norm(self._by.q), np.linalg.norm(self._by.v)
-        np.maximum(self._largest, sizes, out=self._largest)
+        np.maximum(self._largest, (norm(self._by.q), norm(self._by.v)), out=self._largest)
 
     def _take(self, by_g: Array, forces: StepForces, a: Array) -> None:
         """Add the derivatives by parameters, masses and factors that act through the changes g of forces."""
@@ -223,7 +223,7 @@ class _Backward:
             if changed:
                 self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
         if system.is_lumped:
-            by_mass = np.sum(by_g * a, axis=1)
+            by_mass = np.einsum("nd,nd->n", by_g, a)
             self._mass += by_mass
             if family.masses is not None:
                 self._parameters += by_mass @ family.masses

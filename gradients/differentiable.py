@@ -119,10 +119,10 @@ class DifferentiableRun:
 
         if isinstance(inner, ImplicitMotion):
             inner.watched = watch
+        before = _moving(inner)
         while True:
             t, h, taken, start = motion.t, motion.dt, [], 0.0
             for part in parts:
-                before = _moving(inner)
                 begun.clear()
                 if len(parts) == 1:
                     motion.advance(motion.t0 + (motion.n + 1) * h)
@@ -131,7 +131,7 @@ class DifferentiableRun:
                 solved = begun or [(t + start * h, part * h, before)]
                 ends = [one for _, _, one in solved[1:]] + [_moving(inner)]
                 taken += [self._step(*one, end) for one, end in zip(solved, ends, strict=True)]
-                start += part
+                start, before = start + part, ends[-1]
             if len(parts) > 1:
                 motion.n += 1
                 motion.observe(motion.t)

@@ -1,4 +1,4 @@
-"""Derivatives of equilibria and natural frequencies by parameters, by the implicit function."""
+"""Derivatives of equilibria, natural frequencies and frequency responses by parameters, by the implicit function."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.quantities import whole
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
+from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import require_differentiable_parts
@@ -22,7 +23,10 @@ from symplex.gradients.family import WEIGHTS, Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Variation
 from symplex.gradients.tangents import Observe, observed, observed_slopes
 from symplex.time.equilibria.static import static_equilibrium
+from symplex.time.modes.framed import equations_of
 from symplex.time.modes.natural import natural_modes
+from symplex.time.modes.quadratic import ComplexArray
+from symplex.time.modes.response import frequency_response
 from symplex.time.modes.small_motions import SmallMotions
 
 _EQUAL = 1e-6  # relative difference up to which frequencies are one
@@ -70,6 +74,42 @@ class FrequencyTangent(Summarized):
     frequencies: Array
     derivatives: Array
     state: State
+
+
+@dataclass(frozen=True, repr=False)
+class ResponseTangent(Summarized):
+    """Displacements Re(u e^{iωt}) by frequency, and their derivatives by parameters.
+
+    Attributes
+    ----------
+    frequencies : float64 [m]
+        In Hz.
+    nodes : int32 [p]
+    displacements : complex128 [m, p, dim]
+        u in m.
+    derivatives : complex128 [m, p, dim, k]
+        ∂u by each of k parameters.
+    state : State
+        That motions are about.
+    """
+
+    frequencies: Array
+    nodes: np.ndarray
+    displacements: ComplexArray
+    derivatives: ComplexArray
+    state: State
+
+    @property
+    def amplitudes(self) -> Array:
+        """How far it swings, |u| [m, p, dim] in m."""
+        return np.abs(self.displacements)
+
+    @property
+    def amplitude_derivatives(self) -> Array:
+        """∂|u| = Re(ū ∂u)/|u| [m, p, dim, k]; zero of what does not move, where there is none."""
+        moved = (self.displacements.conj()[..., None] * self.derivatives).real
+        size = np.broadcast_to(self.amplitudes[..., None], moved.shape)
+        return np.divide(moved, size, out=np.zeros(moved.shape), where=size > 0.0)
 
 
 @partial(checked, but=("build", "observe", "parameters", "scales"))
@@ -181,6 +221,99 @@ def frequency_tangent(
             "that are equal."
         )
     return FrequencyTangent(modes.frequencies[:n], derivatives[:n], state)
+
+
+@partial(checked, but=("build", "parameters", "scales"))
+def response_tangent(
+    build: Build,
+    parameters: ArrayLike,
+    frequencies: ArrayLike,
+    *,
+    forces: ComplexArray | None = None,
+    base: ComplexArray | None = None,
+    base_acceleration: ComplexArray | None = None,
+    loss_factor: float = 0.0,
+    nodes: Nodes | None = None,
+    at: Literal["start", "equilibrium"] = "start",
+    scales: ArrayLike | None = None,
+) -> ResponseTangent:
+    """Return the steady response to harmonic excitation and its derivatives by parameters.
+
+    D δu = −(∂K (1 + iη) − ω² ∂M + iω ∂C) u of the equations of `frequency_response`, by the direct method, where K and
+    C change with the state too: with nodes that are moved, or with the equilibrium of a body that is loaded. Excitation
+    and frequencies stay as they are given. Derivatives of K, M and C along p are differences at one state, as those of
+    forces (`symplex.gradients.family`).
+
+    Parameters
+    ----------
+    build : callable
+        ``build(p)`` returns the `System` and a `State` for parameters p [k], as for `tangent`.
+    parameters : float64 [k]
+        p where derivatives are taken.
+    frequencies : float [m]
+        In Hz, not negative.
+    forces, base, base_acceleration : complex [n, dim], optional
+        In N, m and m/s², of `frequency_response`.
+    loss_factor : float, default 0
+        η of the whole stiffness.
+    nodes : int [p], optional
+        Whose response is kept; default: of all.
+    at : {"start", "equilibrium"}, default "start"
+        Whether motions are about the state that is built, or the static equilibrium that is found from there.
+    scales : float64 [k], optional
+        How much of each parameter is a considerable change; default: its size, which must not be zero then.
+
+    Returns
+    -------
+    ResponseTangent
+
+    Raises
+    ------
+    NoEquilibrium
+        If there is no equilibrium, or a frequency is one of resonance without damping.
+    InvalidSystem
+        If a part of the system has no derivatives, with its name, or an argument is none of `frequency_response`.
+    """
+    who = "response_tangent"
+    family = Family(build, parameters, scales, who)
+    system = family.system
+    require_differentiable_parts(who, system)
+    kept = np.arange(system.n_nodes, dtype=np.int32) if nodes is None else node_indices(who, nodes)
+    require_nodes(who, kept[:, None], system.n_nodes)
+    state, dq = _equilibrium(who, family) if at == "equilibrium" else (family.state, family.dq)
+    found = frequency_response(
+        system,
+        state,
+        frequencies,
+        forces=forces,
+        base=base,
+        base_acceleration=base_acceleration,
+        loss_factor=loss_factor,
+    )
+    U = found.displacements.reshape(len(found.frequencies), -1)
+    omegas, elastic = 2.0 * math.pi * found.frequencies, 1.0 + 1j * loss_factor
+    residuals = np.zeros((*U.shape, len(family)), complex)  # ∂D u
+    for j in range(len(family)):
+        for (step, _), (weight, neighbour, _) in zip(WEIGHTS, family.neighbours[j], strict=True):
+            moved = replace(state, q=state.q + step * family.deltas[j] * dq[..., j])
+            residuals[..., j] += weight * _dynamic(SmallMotions(neighbour, moved), omegas, elastic, U)
+    equations = equations_of(SmallMotions(system, state))
+    derivatives = np.zeros((len(U), len(kept), system.dim, len(family)), complex)
+    for k, w in enumerate(omegas):
+        D = elastic * equations.stiffness - w**2 * equations.mass
+        D = D if equations.damping is None else D + 1j * w * equations.damping
+        y = equations.solver(sp.csr_array(D))(-(equations.basis.T @ residuals[k]))
+        derivatives[k] = (equations.basis @ y).reshape(system.n_nodes, system.dim, -1)[kept]
+    return ResponseTangent(found.frequencies, kept, found.displacements[:, kept], derivatives, state)
+
+
+def _dynamic(motions: SmallMotions, omegas: Array, elastic: complex, U: ComplexArray) -> ComplexArray:
+    """Return D(ω) u [m, n·dim] for each ω and u of U [m, n·dim]."""
+    w = omegas[:, None]
+    found = elastic * (motions.matrix(motions.stiffness) @ U.T).T - w**2 * (motions.mass @ U.T).T
+    if motions.damping is not None:
+        found = found + 1j * w * (motions.matrix(motions.damping) @ U.T).T
+    return np.asarray(found, complex)
 
 
 def _equilibrium(who: str, family: Family) -> tuple[State, Array]:

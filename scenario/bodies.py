@@ -116,6 +116,9 @@ class MeshTable(Table):
         return one_of(self, ["file", "bundled", "cube", "box"], "source")
 
 
+_NOT_OF_MESH = ("material", "materials", "velocity", "angular_velocity")  # keys of a body on which no node depends
+
+
 class Instance(Table):
     """A copy of a body, its own body; there is none but the copies then."""
 
@@ -247,6 +250,13 @@ class Body(Entry):
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its elements in their place."""
         return mesh_of(self, folder)
+
+    def has_mesh_of(self, other: Entry) -> bool:
+        """Return whether it differs in numbers of its material, and in its motion, only."""
+        if not isinstance(other, Body) or self.material_of_group.keys() != other.material_of_group.keys():
+            return False
+        moving = {name: getattr(self, name) for name in _NOT_OF_MESH}
+        return self == other.replaced(**moving)
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""

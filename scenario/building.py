@@ -72,6 +72,9 @@ class Built(NamedTuple):
     shells: dict[str, Shell]
 
 
+_WITH_MESH = BeamTable, ShellTable, TieTable
+
+
 class Builder:
     """Builds what tables describe and collects mistakes on the way, so that a user sees all of them at once.
 
@@ -86,6 +89,8 @@ class Builder:
         Makes systems, given what `System` is given.
     framed : bool, default True
         Whether rigid bodies may be frames.
+    like : (Tables, Mesh), optional
+        Those of a problem of this folder, whose mesh is taken where it is the same.
 
     Attributes
     ----------
@@ -114,9 +119,11 @@ class Builder:
         start: Start | None = None,
         make_system: Callable[..., System] = System,
         framed: bool = True,
+        like: tuple[Tables, Mesh] | None = None,
     ):
         self.tables, self.folder = tables, path.parent
         self._path, self._given, self._make_system, self._may_frame = path, start, make_system, framed
+        self._like = like
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.structures: dict[str, Beams | Shells] = {}
@@ -163,7 +170,7 @@ class Builder:
         ScenarioError
             With one line for each mistake.
         """
-        self.mesh = self._tied(self._merged())
+        self.mesh = self._known_mesh() or self._tied(self._merged())
         self._raise_mistakes()
         skins = {}
         for name, (weights, triangles, drawn) in self._skins.items():
@@ -431,6 +438,17 @@ class Builder:
             if name == body
         ]
         return np.unique(np.array([node for node in found if node is not None], np.int32))
+
+    def _known_mesh(self) -> Mesh | None:
+        """Return the mesh of tables like these, if it is the same; not where ties or structures are made with it."""
+        if self._like is None or any(True for kind in _WITH_MESH for _ in self.tables.entries(kind)):
+            return None
+        tables, mesh = self._like
+        own, others = ([table for _, table in of.entries() if table.has_nodes] for of in (self.tables, tables))
+        names = [[getattr(table, "name", None) for table in some] for some in (own, others)]
+        if names[0] != names[1] or not all(one.has_mesh_of(other) for one, other in zip(own, others, strict=True)):
+            return None
+        return mesh
 
     def _merged(self) -> Mesh:
         """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""

@@ -192,7 +192,11 @@ class Scenario:
         return self.timeline.is_row
 
     def build(
-        self, start: Start | None = None, make_system: Callable[..., System] = System, framed: bool = True
+        self,
+        start: Start | None = None,
+        make_system: Callable[..., System] = System,
+        framed: bool = True,
+        like: Problem | None = None,
     ) -> Problem:
         """Return what the scenario describes, ready to run.
 
@@ -204,6 +208,8 @@ class Scenario:
             Makes its systems, given what `System` is given: one that others compute, such as several processes.
         framed : bool, default True
             Whether rigid bodies are frames where the integrator takes these; otherwise energies keep them rigid.
+        like : Problem, optional
+            Of a scenario of the same folder, whose mesh is taken, and not read or made again, where it is the same.
 
         Raises
         ------
@@ -211,7 +217,8 @@ class Scenario:
             With one line for each mistake: meshes that cannot be used, unknown groups, bodies inside obstacles, a step
             above the stability limit.
         """
-        return Problem(self, *Builder(self.tables, self.path, start, make_system, framed).build())
+        known = None if like is None else (like.scenario.tables, like.mesh)
+        return Problem(self, *Builder(self.tables, self.path, start, make_system, framed, known).build())
 
 
 @dataclass(frozen=True)

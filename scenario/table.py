@@ -188,6 +188,10 @@ class Entry(Table):
         """Return the mesh of its nodes; files are looked for in a folder."""
         raise NotImplementedError
 
+    def has_mesh_of(self, other: Entry) -> bool:
+        """Return whether its own mesh is that of another table, so that it need not be made again."""
+        return self == other
+
     def add_stiffness(self, world: Builder) -> None:
         """Add energies that need no others."""
 

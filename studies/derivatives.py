@@ -55,7 +55,7 @@ class KeyedRun:
         self.values = np.array([_number(scenario, key) for key in keys])
         self.times = scenario.times
         self._problems: dict[int, Problem] = {}
-        problem = scenario.build()
+        self._like = problem = scenario.build()
         self.units = {column: _unit(problem, column) for column in columns}
 
     def _build(self, p: Array) -> tuple[System, State]:
@@ -65,7 +65,7 @@ class KeyedRun:
 
     def problem(self, p: Array) -> Problem:
         """Return the problem with other numbers."""
-        return self.scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).build()
+        return self.scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).build(like=self._like)
 
     def _observe(self, system: System, state: State) -> Array:
         return observed(self._problems[id(system)], system, state, self.columns)

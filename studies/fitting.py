@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +23,7 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.folders import Folder
+from symplex.runs.folders import SUMMARY, Folder
 from symplex.runs.inputs import named_inputs, refuse_changed_files
 from symplex.runs.study import Study
 from symplex.runs.tables import table
@@ -493,9 +495,45 @@ def _save(folder: Folder, found: FitFound) -> None:
             "numbers": found.numbers,
             "evaluations": found.evaluations,
             "gradient_error": found.gradient_error,
+            "units": {curve.name: curve.unit for curve in found.curves},
             "notes": found._notes(),
         }
     )
+
+
+def read_fit(path: Path) -> FitFound:
+    """Return the fit that is in a folder.
+
+    Raises
+    ------
+    OutputError
+        If it has not come to its end, or cannot be read.
+    """
+    if not is_file(path / SUMMARY):
+        raise OutputError(f"{path} holds no fit that has come to its end; go on with it by symplex fit --resume.")
+    with damage_reported(path / SUMMARY, "fit", "begin it again with --overwrite"):
+        told = json.loads(read_whole(path / SUMMARY))
+        units = told.get("units", {})  # which the first versions did not keep
+        rows: dict[str, list[list[float]]] = {}
+        for row in csv.DictReader(io.StringIO(read_whole(path / "curves.csv").decode("utf-8"))):
+            numbers = [float(row[name]) for name in ("t", "measured", "deviation", "fitted")]
+            rows.setdefault(row["curve"], []).append(numbers)
+        columns = {name: np.array(some).T for name, some in rows.items()}
+        return FitFound(
+            path,
+            told["title"],
+            [one["parameter"] for one in told["parameters"]],
+            np.array([one["value"] for one in told["parameters"]], float),
+            np.array([one["start"] for one in told["parameters"]], float),
+            np.array([math.inf if one["deviation"] is None else one["deviation"] for one in told["parameters"]]),
+            np.array(told["correlations"], float),
+            [bool(one["at_bound"]) for one in told["parameters"]],
+            float(told["chi_squared"]),
+            [FittedCurve(name, units.get(name, ""), Measured(*some[:3]), some[3]) for name, some in columns.items()],
+            told["evaluations"],
+            told["gradient_error"],
+            read_whole(path / "fitted.toml").decode("utf-8"),
+        )
 
 
 def fit_report(path: Path, summary: Mapping[str, Any]) -> str:

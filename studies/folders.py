@@ -15,9 +15,9 @@ from symplex.runs.study import Study, report_about
 from symplex.runs.tables import reported_as_table, table
 from symplex.studies.comparison import DIFFERENCES_PLOT, read_comparison
 from symplex.studies.convergence import read_convergence
-from symplex.studies.fitting import fit_report
+from symplex.studies.fitting import fit_report, read_fit
 from symplex.studies.members import read_sweep
-from symplex.studies.sensitivities import sensitivity_report
+from symplex.studies.sensitivities import read_sensitivity, sensitivity_report
 from symplex.studies.study_file import CONVERGENCE, TABLE
 
 _MOST_TOLD = 30  # rows of a table
@@ -35,10 +35,14 @@ def study_report(path: Path) -> str | None:
 def plot_study(
     path: Path, output: str | None = None, width: int | None = None, height: int | None = None, dpi: float | None = None
 ) -> Path | None:
-    """Plot the sweep, convergence study or comparison in a folder, and return the file; None if there is none."""
+    """Plot the study, comparison, fit or sensitivities in a folder, and return the file; None if there is none."""
     kind, sheet = kind_of(path), Sheet(width, height) if dpi is None else Sheet(width, height, dpi)
     if kind == "comparison":
         return read_comparison(path).plot(path / DIFFERENCES_PLOT if output is None else output, sheet)
+    if kind == "fit":
+        return read_fit(path).plot(output, sheet)
+    if kind == "sensitivity":
+        return read_sensitivity(path).plot(output, sheet)
     if kind != "study":
         return None
     study = read_convergence(path) if is_file(path / CONVERGENCE) else read_sweep(path)

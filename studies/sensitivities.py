@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
+from symplex.base.files import damage_reported, read_whole
 from symplex.base.quantities import listed, shown
 from symplex.base.streams import say
 from symplex.base.version import VERSION
@@ -18,7 +20,7 @@ from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import COLOURS, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.folders import Folder
+from symplex.runs.folders import SUMMARY, Folder
 from symplex.runs.study import Study
 from symplex.runs.tables import reported_as_table
 from symplex.scenario.scenario import Scenario
@@ -182,7 +184,8 @@ def sensitivity(
     folder = Folder.begun(folder.path, "sensitivity", scenario.text, overwrite)
     rows = [{name: "" if x is None else x for name, x in row.items()} for row in study.rows()]
     folder.write_table("sensitivity", [Column(name) for name in _COLUMNS], rows)
-    folder.write_summary({"study": "sensitivity", "symplex": VERSION, "title": title, "rows": study.rows()})
+    told = {"title": title, "rows": study.rows(), "units": units}
+    folder.write_summary({"study": "sensitivity", "symplex": VERSION, **told})
     if pictures:
         with pictures_if_possible(say if progress else lambda line: None):
             study.plot(folder.file(PLOT, "picture"))
@@ -197,6 +200,31 @@ def _slope(quantity: RunQuantity, t: Array, values: Array, slope: Array) -> floa
     e = _DELTA * (size or 1.0) / change
     ends = [quantity.reduced(t, values + sign * e * slope) for sign in (1.0, -1.0)]
     return (ends[0] - ends[1]) / (2.0 * e)
+
+
+def read_sensitivity(path: Path) -> Sensitivity:
+    """Return the sensitivities that are in a folder.
+
+    Raises
+    ------
+    OutputError
+        If they cannot be read.
+    """
+    with damage_reported(path / SUMMARY, "study", "compute it again, in another folder"):
+        told = json.loads(read_whole(path / SUMMARY))
+        rows = told["rows"]
+        values = {row["parameter"]: float(row["value"]) for row in rows}
+        by = {(row["quantity"], row["parameter"]): float(row["derivative"]) for row in rows}
+        numbers = {row["quantity"]: float(row["number"]) for row in rows}
+        return Sensitivity(
+            path,
+            told["title"],
+            values,
+            {row["parameter"]: float(row["change"]) for row in rows},
+            numbers,
+            {name: np.array([by[name, key] for key in values]) for name in numbers},
+            told.get("units", {}),  # which the first versions did not keep
+        )
 
 
 def sensitivity_report(path: Path, summary: Mapping[str, Any]) -> str:

@@ -34,7 +34,8 @@ NOT_CALLED = {
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
     *("LengthLaw", "RateIndependent", "Imported", "Modes", "ComplexModes", "FrequencyResponse", "Buckling"),
     *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
-    *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "FitFound", "Sensitivity"),
+    *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
+    *("FitFound", "Sensitivity"),
     "Cut",
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import least_squares
 
 import symplex as sx
-from symplex.errors import InvalidSystem
-from symplex.gradients import equilibrium_tangent, frequency_tangent
+from symplex.errors import InvalidArgument, InvalidSystem, NoEquilibrium
+from symplex.gradients import equilibrium_tangent, frequency_tangent, response_tangent
 
 MESH = sx.box((0.3, 0.04, 0.03), (6, 1, 1), split="hexahedra")
 CELLS = {"hexahedron": MESH.cells["hexahedron"]}
@@ -138,6 +138,93 @@ def test_the_shape_of_a_bar_from_its_first_three_frequencies():
     assert np.allclose(found.x, made, rtol=1e-6)
 
 
+def oscillator(p):
+    """Return a mass on a spring to a support, with a dashpot along it and drag, in the plane of one axis."""
+    k, m, c, drag = p
+    bars = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(k, 1.0), dim=1)
+    loads = {"dashpot": sx.actions.Dashpots([[0, 1]], c), "drag": sx.actions.Drag([1.0, m], drag / m)}
+    system = sx.System([1.0, m], {"spring": bars}, dim=1, fixed=np.array([[True], [False]]), loads=loads)
+    return system, system.state([[0.0], [1.0]])
+
+
+def test_the_response_of_an_oscillator_has_its_exact_derivatives():
+    k, m, c, drag, loss = p = np.array([40.0, 1.3, 0.4, 0.7, 0.05])
+    at = np.array([0.0, 0.5, 0.9, 2.0])
+    w = 2.0 * np.pi * at
+    force = np.array([[0.0], [2.0]])
+    D = k * (1.0 + 1j * loss) - w**2 * m + 1j * w * (c + drag)
+    by = np.stack([0j * w + 1.0 + 1j * loss, -(w**2) + 0j, 1j * w, 1j * w], axis=1)  # of D
+    found = response_tangent(oscillator, p[:4], at, forces=force, loss_factor=loss, nodes=[1])
+    assert np.allclose(found.displacements[:, 0, 0], 2.0 / D, rtol=1e-12)
+    exact = -2.0 / D[:, None] ** 2 * by
+    assert np.allclose(found.derivatives[:, 0, 0], exact, rtol=1e-9, atol=1e-12)
+    slope = (np.conj(2.0 / D)[:, None] * exact).real / np.abs(2.0 / D)[:, None]
+    assert np.allclose(found.amplitudes[:, 0, 0], np.abs(2.0 / D))
+    assert np.allclose(found.amplitude_derivatives[:, 0, 0], slope, rtol=1e-8, atol=1e-12)
+    # Shaken at its base, u = N/D u_c with N = k (1 + iη) + iωc: what holds it has a response too, without derivatives.
+    moved = response_tangent(oscillator, p[:4], at, base=np.array([[0.1], [0.0]]), loss_factor=loss)
+    N, by_N = k * (1.0 + 1j * loss) + 1j * w * c, by * [1.0, 0.0, 1.0, 0.0]
+    exact = 0.1 * (by_N / D[:, None] - (N / D**2)[:, None] * by)
+    assert np.allclose(moved.derivatives[:, 1, 0], exact, rtol=1e-8, atol=1e-12)
+    assert not moved.derivatives[:, 0].any()
+    assert not moved.amplitude_derivatives[:, 0].any()
+    pulled = response_tangent(oscillator, p[:4], at[1:], base_acceleration=np.array([[0.1], [0.0]]), loss_factor=loss)
+    assert np.allclose(pulled.derivatives[:, 1, 0], -exact[1:] / w[1:, None] ** 2, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("at", ["start", "equilibrium"])
+def test_responses_of_a_damped_beam_straight_and_bent(at):
+    """Differences of whole responses tend to the derivatives with the square of their step."""
+    frequencies = np.array([3.0, 11.0, 30.0])
+    p, scales = np.append(BEAM, 8.0), np.append(SCALES, 8.0)
+    force = np.zeros(MESH.points.shape)
+    force[TIP] = 1e-3, 2e-3, 3e-3
+
+    def damped(p):
+        system, state = beam(p[:5])
+        loads = {**system.loads, "drag": sx.actions.Drag(system.mass, p[5])}
+        system = sx.System(system.mass, system.energies, fixed=system.fixed, loads=loads)
+        return system, state
+
+    def response(p):
+        system, state = damped(p)
+        if at == "equilibrium":
+            state = sx.equilibria.static_equilibrium(system, state.q).state
+        return sx.modes.frequency_response(system, state, frequencies, forces=force, nodes=[TIP]).displacements
+
+    found = response_tangent(damped, p, frequencies, forces=force, nodes=[TIP], at=at, scales=scales)
+    assert np.allclose(found.displacements, response(p), rtol=1e-9)
+    for j, scale in enumerate(scales):
+        some = [
+            (response(p + h * e) - response(p - h * e)) / (2.0 * h)
+            for r in (4e-3, 2e-3)
+            for h, e in [(r * scale, np.eye(6)[j])]
+        ]
+        exact = found.derivatives[..., j]
+        size = np.abs(found.displacements).max() / scale
+        assert np.allclose(exact, (4.0 * some[1] - some[0]) / 3.0, rtol=1e-5, atol=1e-6 * size)
+        errors = [np.abs(one - exact).max() for one in some]
+        if errors[1] > 1e-6 * size:  # above what equilibria are solved to
+            assert 3.5 < errors[0] / errors[1] < 4.5
+    if at == "start":
+        assert np.abs(found.derivatives[..., 3]).max() < 1e-12  # gravity is not felt
+    assert np.abs(found.derivatives[..., 5]).max() * 8.0 > 1e-3 * np.abs(found.displacements).max()
+
+
+def test_what_has_no_response_is_refused():
+    p, force = np.array([40.0, 1.3, 0.0, 0.0]), np.array([[0.0], [2.0]])
+    scales = np.ones(4)
+    resonance = np.sqrt(40.0 / 1.3) / (2.0 * np.pi)
+    with pytest.raises(NoEquilibrium, match="nothing damps it"):
+        response_tangent(oscillator, p, [0.0, resonance], forces=force, scales=scales)
+    with pytest.raises(InvalidSystem, match="nothing excites it"):
+        response_tangent(oscillator, p, [1.0], scales=scales)
+    with pytest.raises(InvalidSystem, match="response_tangent refers to nodes 7"):
+        response_tangent(oscillator, p, [1.0], forces=force, nodes=[7], scales=scales)
+    with pytest.raises(InvalidArgument, match="the scale of parameter 2 must be positive"):
+        response_tangent(oscillator, p, [1.0], forces=force)
+
+
 def test_parts_without_derivatives_are_refused():
     def rubber(p):
         system, state = beam([p[0], 0.3, 1000.0, 9.81, 0.0])
@@ -145,6 +232,6 @@ def test_parts_without_derivatives_are_refused():
         system = sx.System(system.mass, system.energies, fixed=system.fixed, inelastic={"rubber": part})
         return system, system.state(state.q)
 
-    for function, more in ((equilibrium_tangent, ()), (frequency_tangent, (2,))):
+    for function, more in ((equilibrium_tangent, ()), (frequency_tangent, (2,)), (response_tangent, ([1.0],))):
         with pytest.raises(InvalidSystem, match=f"{function.__name__}: the internal variables of 'rubber'"):
             function(rubber, [2e6], *more)

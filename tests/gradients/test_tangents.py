@@ -7,6 +7,8 @@ from scipy.sparse import csr_array
 import symplex as sx
 from reference.impacts import METHODS, NAMES, PARAMETERS, differences, thrown, truss
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
+from symplex.gradients.family import Family
+from symplex.gradients.linear_steps import ForcesAtPoint
 
 TIMES = np.array([2e-3, 6e-3, 12e-3])
 
@@ -235,3 +237,31 @@ def test_what_changes_more_than_numbers_is_refused():
         sx.tangent(truss, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.2, 0.1])
     with pytest.raises(StepFailed, match="not an integer"):
         sx.tangent(truss, [50.0, 1.1, 0.4, 0.3, 2.0, 0.3], sx.Newmark(1e-3), [0.1, 0.1 + np.pi / 30])
+
+
+class Counted:
+    """Forces of a state that count for how many systems they have been found."""
+
+    def __init__(self, q):
+        self.forces, self.count = ForcesAtPoint(0.0, q, np.zeros_like(q)), 0
+
+    def of(self, system, energies, loads):
+        self.count += 1
+        return self.forces.of(system, energies, loads)
+
+
+def test_two_neighbours_are_taken_where_they_are_enough_and_four_elsewhere():
+    def spring(p):
+        strain = sx.Bars([[0, 1]], sx.measures.EngineeringStrain(p[0], 1.0 / p[1]))
+        system = sx.System(np.ones(2), {"spring": strain})
+        return system, system.state([[0.0, 0.0, 0.0], [1.2, 0.0, 0.0]])
+
+    family, counts = Family(spring, [100.0, 1.0]), ([], [])
+    for k in range(18):
+        length = 1.2 + 0.1 * k
+        for j, exact in enumerate((length - 1.0, 100.0)):  # F = k (l − 1/p)
+            forces = Counted(np.array([[0.0, 0.0, 0.0], [length, 0.0, 0.0]]))
+            assert np.isclose(family.slope_of_forces(j, forces)[1, 0], exact, rtol=1e-10)
+            counts[j].append(forces.count)
+    assert counts[0] == [4, 4, 4, 4, 4, 2, 2, 2, 4, 2, 2, 2, 2, 2, 2, 2, 4, 2]  # after 4, 8, 16 … it compares again
+    assert counts[1] == [4] * 18

@@ -11,6 +11,8 @@ from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError, SymplexError
 from symplex.studies import fit, sensitivity
 from symplex.studies.derivatives import KeyedRun
+from symplex.studies.fitting import read_fit
+from symplex.studies.sensitivities import read_sensitivity
 
 # A hanging mass on a spring with drag, pulled down and let go.
 SCENARIO = """\
@@ -80,6 +82,32 @@ def test_exact_curves_give_the_numbers_that_made_them(tmp_path):
     assert found.gradient_error is not None
     assert found.gradient_error < 1e-7
     assert sx.Scenario.read(tmp_path / "fit" / "fitted.toml").tables.fit is not None
+
+
+def test_folders_are_read_and_plotted_again(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    scenario = measured(tmp_path, 1e-3)
+    found = fit(scenario, output=tmp_path / "fit", progress=False, pictures=False, check=False)
+    again = read_fit(tmp_path / "fit")
+    assert again.rows() == found.rows()
+    assert again.scenario == found.scenario
+    assert again.chi_squared == found.chi_squared
+    assert np.array_equal(again.correlations, found.correlations)
+    for one, other in zip(again.curves, found.curves, strict=True):
+        assert (one.name, one.unit) == (other.name, other.unit)
+        assert np.array_equal(one.fitted, other.fitted)
+        assert np.array_equal(np.array(one.measured), np.array(other.measured))
+    by, quantities = ["define.k", "define.alpha"], ["final(end.displacement_z)", "max(kinetic)"]
+    told = sensitivity(scenario, by, quantities, output=tmp_path / "by", pictures=False, progress=False)
+    assert read_sensitivity(tmp_path / "by").rows() == told.rows()
+    assert read_sensitivity(tmp_path / "by").units == told.units
+    for folder, name in (("fit", "fit.png"), ("by", "sensitivity.png")):
+        assert main(["plot", str(tmp_path / folder)]) == 0
+        assert (tmp_path / folder / name).stat().st_size > 10_000
+        assert name in capsys.readouterr().out
+    (tmp_path / "fit" / "summary.json").unlink()
+    with pytest.raises(OutputError, match="no fit that has come to its end"):
+        read_fit(tmp_path / "fit")
 
 
 @pytest.mark.slow
@@ -244,3 +272,55 @@ def test_methods_without_derivatives_are_refused_with_the_file(tmp_path):
         fit(sx.Scenario.parse(text, tmp_path / "mass.toml"), output=tmp_path / "fit", progress=False)
     with pytest.raises(ScenarioError, match=r"'time_of_max\(kinetic\)' has no derivative"):
         sensitivity(tmp_path / "mass.toml", ["define.k"], ["time_of_max(kinetic)"])
+
+
+BLOCK = """\
+[[body]]
+name = "block"
+mesh = "block.inp"
+material = { young = 1e5, poisson = 0.3, density = 1000 }
+[integrator]
+kind = "newmark"
+dt = 1e-5
+[run]
+duration = 1e-3
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "same"),
+    [
+        ("body.block.material.young", 2e5, True),
+        ("body.block.material.density", 900.0, True),
+        ("body.block.velocity", [0.0, 0.0, -1.0], True),
+        ("body.block.angular_velocity", [0.0, 0.0, 3.0], True),
+        ("body.block.scale", 2.0, False),
+        ("body.block.translate", [0.0, 0.0, 1.0], False),
+        ("body.block.quadratic", True, False),
+        ("body.block.repair", True, False),
+    ],
+)
+def test_a_problem_like_another_takes_its_mesh_only_where_that_is_the_same(tmp_path, key, value, same):
+    mesh = sx.box((0.1, 0.1, 0.1), (2, 2, 2))
+    lines = ["*NODE", *(f"{k + 1}, " + ", ".join(map(repr, x)) for k, x in enumerate(mesh.points.tolist()))]
+    cells = (mesh.cells["tetra"] + 1).tolist()
+    lines += ["*ELEMENT, TYPE=C3D4", *(f"{k + 1}, " + ", ".join(map(str, nodes)) for k, nodes in enumerate(cells))]
+    (tmp_path / "block.inp").write_text("\n".join(lines) + "\n")
+    (tmp_path / "block.toml").write_text(BLOCK)
+    scenario = sx.Scenario.read(tmp_path / "block.toml")
+    before, changed = scenario.build(), scenario.with_values({key: value})
+    found, anew = changed.build(like=before), changed.build()
+    assert (found.mesh is before.mesh) == same
+    assert np.array_equal(found.state.q, anew.state.q)
+    assert np.array_equal(found.state.v, anew.state.v)
+    forces = [one.system.force(0.0, one.state.q * 1.01, one.state.v) for one in (found, anew)]
+    assert np.array_equal(*forces)
+    assert np.abs(forces[0]).max() > 0.0
+
+
+def test_a_problem_with_other_bodies_has_its_own_mesh(tmp_path):
+    text = BLOCK.replace('"block.inp"', "{ cube = 'I' }")
+    one = sx.Scenario.parse(text, tmp_path / "one.toml").build()
+    body = text[: text.index("[integrator]")]
+    two = sx.Scenario.parse(body.replace('"block"', '"other"') + text, tmp_path / "two.toml").build(like=one)
+    assert len(two.mesh.points) == 2 * len(one.mesh.points)
