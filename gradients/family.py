@@ -167,11 +167,6 @@ class Family:
             return
         raise InvalidSystem(f"{self._who}: parameter {j} changes {what}; there is no derivative by it.")
 
-    def slope_of_forces(self, j: int, forces: StepForces) -> Array:
-        """Return the derivative [n, dim] by parameter j of ∇V − f, of the parts that depend on it."""
-        changed = self.changed[j]
-        return self.slope(j, lambda system: forces.of(system, changed.energies, changed.loads))
-
     def slope(self, j: int, evaluate: Callable[[System], Array]) -> Array:
         """Return the derivative by parameter j of what a function of a system returns."""
         total: Array | float = 0.0
@@ -188,7 +183,10 @@ class Family:
         return found[-1]
 
     def slope_of_forces(self, j: int, forces: StepForces) -> Array:
-        """Return the derivative [n, dim] in N by parameter j of those forces that depend on it."""
+        """Return the derivative [n, dim] in N by parameter j of ∇V − f, of the parts that depend on it.
+
+        By two neighbours where they have agreed with four.
+        """
         names = self.changed[j].energies, self.changed[j].loads
 
         def evaluate(system: System) -> Array:
