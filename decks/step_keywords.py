@@ -80,7 +80,7 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
     _times(step, block, needed=True)
 
 
-def _begin_modes(reading: Reading, block: Block, procedure: str, what: str) -> list[str]:
+def _begin_modes(reading: Reading, block: Block, procedure: Procedure, what: str) -> list[str]:
     """Begin a step that looks for a number of modes, and return the words of its line."""
     step, found = _begin(reading, procedure), words(single_line(block))
     step.modes = int(found[0]) if found[0].isdecimal() else 0

@@ -63,7 +63,7 @@ def structure_geometry(deck: Deck, numbered: Numbered, name: str) -> DeckGeometr
     types: list[str] = []
     elements: list[tuple[str, NDArray[np.int64]]] = []
     pieces: dict[int, list[int]] = {}
-    last = max(int(table[:, 0].max()) for _, table in numbered.elements)
+    last = max((int(table[:, 0].max()) for _, table in numbered.elements if len(table)), default=0)
     for kind, (cell, table) in zip(numbered.types, numbered.elements, strict=True):
         split = _SPLITS.get(cell)
         if split is None:

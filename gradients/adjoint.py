@@ -17,7 +17,7 @@ from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
-from symplex.gradients.family import Build, Family
+from symplex.gradients.family import Build, Family, require_function
 from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, LinearStep, Step, StepForces, Variation
 from symplex.gradients.tangents import state_of
 from symplex.time.integrator import Integrator
@@ -118,6 +118,9 @@ def gradient(
     ...     return 0.5 * missed @ missed, by_q, np.zeros_like(by_q)
     >>> found = sx.gradient(build, [1e6], sx.Newmark(1e-5), [0.1], cost, factors=["strain"])
     """
+    require_function("gradient", "cost", cost)
+    if not 0.0 <= budget < np.inf:
+        raise InvalidArgument(f"gradient: the budget must be at least 0 bytes and finite, got {budget:g}.")
     family = Family(build, parameters, scales, "gradient")
     system = family.system
     for name in factors:

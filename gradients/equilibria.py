@@ -19,7 +19,7 @@ from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import require_differentiable_parts
-from symplex.gradients.family import WEIGHTS, Build, Family
+from symplex.gradients.family import WEIGHTS, Build, Family, require_function
 from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Variation
 from symplex.gradients.tangents import Observe, observed, observed_slopes
 from symplex.time.equilibria.static import static_equilibrium
@@ -144,6 +144,8 @@ def equilibrium_tangent(
     StepFailed
         If the stiffness is singular there.
     """
+    if observe is not None:
+        require_function("equilibrium_tangent", "observe", observe)
     family = Family(build, parameters, scales, "equilibrium_tangent")
     state, dq = _equilibrium("equilibrium_tangent", family)
     if observe is None:

@@ -49,9 +49,15 @@ def cut_by_plane(mesh: Mesh, point: ArrayLike, normal: ArrayLike, group: str | N
     Raises
     ------
     MeshError
-        If there is no such group, no elements are on one side, or others share the nodes on the cut.
+        If point or normal are none, there is no such group, no elements are on one side, or others share the nodes on
+        the cut.
     """
     p, n = np.asarray(point, float), np.asarray(normal, float)
+    if not (p.shape == n.shape == (3,) and np.isfinite([p, n]).all() and n.any()):
+        raise MeshError(
+            f"a plane needs a point and a normal of three finite numbers, the normal not zero, got {point!r:.60} and "
+            f"{normal!r:.60}."
+        )
     cells = _Cells(mesh)
     chosen = np.ones(cells.count, bool) if group is None else cells.of_group(group)
     front = cells.centres @ n > p @ n

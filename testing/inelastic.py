@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.errors import InvalidSystem
+from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.energies.rate_independent import RateIndependent
@@ -39,9 +41,17 @@ def check_inelastic(part: Inelastic, q0: ArrayLike, q1: ArrayLike, *, duration: 
     ------
     CheckFailed
         If a promise is not kept.
+    InvalidSystem
+        If positions are not of all nodes of the part.
     """
     start, end = (np.array(q, dtype=float) for q in (q0, q1))
+    least = int(part.nodes.max(initial=-1)) + 1
+    for what, q in (("q0 has", start), ("q1 has", end)):
+        require_nodal("check_inelastic", what, q, max(least, len(start)), start.shape[-1] if start.ndim == 2 else None)
+        if not np.isfinite(q).all():
+            raise InvalidSystem(f"check_inelastic: {what.split()[0]} must be finite (m).")
     place, d = type(part).__name__, end - start
+    require(place, bool(d.any()), "nothing can be checked if nothing moves. Give a larger increment.")
     z0 = part.relaxed(start)
     z1, _ = part.after(start, z0, end, duration)
     require(place, bool((z1 != z0).any()), "nothing can be checked if z does not change. Give a larger increment.")

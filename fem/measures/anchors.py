@@ -44,12 +44,12 @@ class Anchors(MeasureEnergy):
         if self.point.ndim != 1 or not 1 <= len(self.point) <= 3 or not np.isfinite(self.point).all():
             raise InvalidSystem(f"Anchors: the point must be 1 to 3 finite coordinates (m); it is {point!r:.60}.")
         self.law = law
-        if not isinstance(law, CompiledLaw):
-            self._compose(stencils, distance(self.point), law, len(self.point))
-            return
         for name, values in law.constants.items():
             if values.ndim and values.shape != (len(stencils),):
                 raise InvalidSystem(f"Anchors: {name} has shape {values.shape}, but there are {len(stencils)} springs.")
+        if not isinstance(law, CompiledLaw):
+            self._compose(stencils, distance(self.point), law, len(self.point))
+            return
         self._compose(stencils, distance(self.point), law.arguments(), len(self.point))
 
     def lengths(self, q: Array) -> Array:

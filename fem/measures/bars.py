@@ -54,12 +54,12 @@ class Bars(MeasureEnergy):
         nodes = node_pairs("Bars", pairs)
         self.law = law
         self.dim = dim
-        if not isinstance(law, CompiledLaw):
-            self._compose(nodes, distance(), law)
-            return
         for name, values in law.constants.items():
             if values.ndim and values.shape != (len(nodes),):
                 raise InvalidSystem(f"Bars: {name} has shape {values.shape}, but there are {len(nodes)} pairs.")
+        if not isinstance(law, CompiledLaw):
+            self._compose(nodes, distance(), law)
+            return
         self._compose(nodes, distance(), law.arguments())
         self._lattice_dim = dim
 

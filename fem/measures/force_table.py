@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -56,6 +57,11 @@ class ForceTable(PairLaw):
         areas = np.concatenate([[0.0], np.cumsum(0.5 * (N[1:] + N[:-1]) * np.diff(e))])
         self._areas = areas  # ∫ N de from the first point, in J
         self._zero = float(self._integral(np.zeros(1))[0])
+
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """The natural length."""
+        return {"length": self.length}
 
     def _interval(self, e: Array) -> NDArray[np.intp]:
         """Return the numbers of the intervals of elongations, that below the first point is 0."""

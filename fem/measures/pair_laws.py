@@ -35,6 +35,11 @@ class PairLaw(Copyable, ABC):
     A custom law needs the five functions below.
     """
 
+    @property
+    def constants(self) -> Mapping[str, Array]:
+        """Numbers [] of all pairs, or [m] for each one, by name; a custom law may have none."""
+        return {}
+
     @abstractmethod
     def energy(self, s: Array) -> Array:
         """Return φ(s) in J."""

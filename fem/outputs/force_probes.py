@@ -15,7 +15,7 @@ from symplex.base.columns import AXES, Column, Kind
 from symplex.base.fields import OF_BEAMS, OF_SHELLS, PLACES_OF_SHELLS
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly.nodes import Nodes, node_indices
+from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodal
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars
 from symplex.fem.measures.anchors import Anchors
@@ -80,11 +80,16 @@ class BarProbe(Probe):
             raise InvalidSystem(
                 "BarProbe: elongations need the positions since which they count; give reference=points."
             )
-        if reference is not None and not np.isfinite(reference).all():
-            raise InvalidSystem("BarProbe: the positions since which elongations count must be finite (m).")
         self.name, self._bars, self._section = name, bars, 1.0 if section is None else section
-        at_rest = np.zeros(len(bars.nodes)) if reference is None else bars.lengths(np.array(reference, dtype=float))
-        self._lengths = at_rest[self._members]
+        self._lengths = np.zeros(len(self._members))
+        if reference is not None:
+            start = np.array(reference, dtype=float)
+            through = isinstance(bars, InterpolatedBars)
+            least = bars.energy.interpolation.n_nodes if through else int(bars.nodes.max(initial=-1)) + 1
+            require_nodal("BarProbe", "reference, the positions since which elongations count, has", start, least)
+            if not np.isfinite(start).all():
+                raise InvalidSystem("BarProbe: the positions since which elongations count must be finite (m).")
+            self._lengths = bars.lengths(start)[self._members]
         labels = [str(k) for k in self._members]
         self._quantities = tuple(quantities)
         self._numbers = [

@@ -118,12 +118,11 @@ class Hardening(Copyable):
         MaterialError
             If they are not such.
         """
-        points = np.atleast_2d(np.array([np.atleast_1d(strains), np.atleast_1d(stresses)], float))
+        a, sigma = (np.atleast_1d(np.array(values, float)) for values in (strains, stresses))
         _require(
-            points.ndim == 2 and points.shape[1] > 0 and bool(np.isfinite(points).all()),
+            a.ndim == 1 and a.shape == sigma.shape and len(a) > 0 and bool(np.isfinite([a, sigma]).all()),
             "a table must have as many finite plastic strains as yield stresses, and one at least.",
         )
-        a, sigma = points
         _require(
             a[0] == 0.0 and bool((np.diff(a) > 0.0).all()),
             f"plastic strains of a table must begin with 0 and increase, got {a.tolist()}.",
@@ -134,9 +133,10 @@ class Hardening(Copyable):
             "depends on the mesh.",
         )
         found = cls(float(sigma[0]))
-        found.points = points
+        found.points = np.array([a, sigma])
         return found
 
+    @checked
     def with_rate(self, reference: float, *, factor: float | None = None, exponent: float | None = None) -> Hardening:
         """Return the same with a flow stress that grows with the rate of plastic strain.
 
@@ -166,6 +166,7 @@ class Hardening(Copyable):
         )
         return self._with({RATE: reference, LOGARITHMIC: factor or 0.0, EXPONENT: exponent or 0.0})
 
+    @checked
     def with_back_stress(self, modulus: float, recovery: float = 0.0) -> Hardening:
         """Return the same with kinematic hardening (Armstrong and Frederick).
 
@@ -190,6 +191,7 @@ class Hardening(Copyable):
         )
         return self._with({BACK: modulus, RECOVERY: recovery})
 
+    @checked
     def with_heating(self, heat_capacity: float, *, fraction: float = 0.9, temperature: float = 293.15) -> Hardening:
         """Return the same of a metal that is heated by its flow, without conduction (Taylor and Quinney).
 
@@ -214,6 +216,7 @@ class Hardening(Copyable):
         )
         return self._with({HEAT: fraction / heat_capacity, START: temperature})
 
+    @checked
     def with_softening(self, melting: float, *, reference: float = 293.15, exponent: float = 1.0) -> Hardening:
         """Return the same with a flow stress that is multiplied by 1 − ((T − T0)/(Tm − T0))^m (Johnson and Cook).
 

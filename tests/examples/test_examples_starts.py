@@ -32,7 +32,7 @@ def test_the_truss_is_that_of_the_paper(run_script, tmp_path):
 
 
 def test_a_bolted_joint_against_its_stiffnesses(run_script, tmp_path):
-    found = run_script("bolted_joint.py", tmp_path)
+    found = run_script("bolted_joint.py", tmp_path)  # which runs "bolted_joint.toml"
     assert found["force of the bolt when it is locked / N"] == pytest.approx(1e4, rel=1e-9)
     assert found["drawn together by / µm"] == pytest.approx(found["F/k_b + F/k_m / µm"], rel=1e-4)
     assert found["part of the load in the bolt"] == pytest.approx(found["k_b/(k_b + k_m)"], rel=1e-4)

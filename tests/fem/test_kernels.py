@@ -33,7 +33,8 @@ print(contact.total(np.array([[0.0, 0.0, -0.5]])))
 def run(folder: Path, code: str) -> str:
     """Return what Python code prints that imports the package from a folder."""
     environment = os.environ | {"PYTHONPATH": str(folder)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]  # which looks for packages in the present folder first
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 

@@ -411,7 +411,7 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     yield bonded
     yields = steel | {"yield_stress": 1e3, "hardening": 1e4, "back_modulus": 1e4}
     brace = given | {"name": "brace", "material": yields}
-    net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1e-2}
+    net = ring | {"name": "net", "strength": 1.0, "fracture_energy": 1.0}
     cord = {"name": "cord", "body": "brace", "at": [0, 1, 0], "to_body": "brace", "to_at": [0, 0, 0], "stiffness": 10}
     cord |= {"strength": 1.0, "fracture_energy": 1.0}
     yield bare | {"truss": [brace, net], "spring": [cord], "integrator": {"kind": "midpoint", "dt": 1e-3}}
@@ -556,7 +556,8 @@ def published_cases() -> Iterator[Data]:
             elif "cells" in body["mesh"]:
                 body["mesh"] |= {"cells": [min(count, 4) for count in body["mesh"]["cells"]]}
         for item in (*data.get("support", ()), *data.get("load", ()), data.get("gravity", {})):
-            item |= {key: item[key] / 100 for key in ("from", "until") if key in item}
+            times = {key: item[key] for key in ("from", "until") if isinstance(item.get(key), int | float)}
+            item |= {key: time / 100 for key, time in times.items()}
         for part in data.get("stage") or [data["run"]]:
             part |= {"duration": part["duration"] / 100, "frames": 2, "samples": 4}
             integrator = part.get("integrator") or data["integrator"]
