@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from symplex.base.arguments import described
+from symplex.base.arguments import checked
 from symplex.contact.surfaces import Surface
-from symplex.errors import InvalidSystem, MeshError, StepFailed
+from symplex.errors import MeshError, StepFailed
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.solids.eroding import Eroding
@@ -17,6 +17,7 @@ from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
 
 
+@checked
 @final
 class ExposedSurface(Copyable):
     """The surface of several bodies, of some of which elements go.
@@ -30,18 +31,9 @@ class ExposedSurface(Copyable):
     bodies : mapping of str to Surface, or to mapping of str to Eroding or Solid
         By the names of bodies: the surface of one that stays as it is, or the parts of one that erodes by their names
         in the system.
-
-    Raises
-    ------
-    InvalidSystem
-        If bodies are no mapping.
     """
 
     def __init__(self, points: Array, bodies: Mapping[str, Surface | Mapping[str, Eroding | Solid]]):
-        if not isinstance(bodies, Mapping):
-            raise InvalidSystem(
-                f"ExposedSurface: bodies must be a mapping of names to surfaces or parts, got {described(bodies)}."
-            )
         self._points, self._bodies = points, dict(bodies)
 
     def gone(self, internal: Mapping[str, Array]) -> bytes:

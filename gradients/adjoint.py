@@ -6,18 +6,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked, described
+from symplex.base.quantities import not_negative
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
-from symplex.gradients.family import Build, Family, require_function
+from symplex.gradients.family import Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, LinearStep, Step, StepForces, Variation
 from symplex.gradients.tangents import state_of
 from symplex.time.integrator import Integrator
@@ -60,7 +62,7 @@ class RunGradient(Summarized):
     growth: float
 
 
-@partial(checked, but=("build", "cost", "parameters", "scales"))
+@partial(checked, but=("parameters", "scales"))
 def gradient(
     build: Build,
     parameters: ArrayLike,
@@ -70,7 +72,7 @@ def gradient(
     *,
     scales: ArrayLike | None = None,
     factors: Sequence[str] = (),
-    budget: float = _BUDGET,
+    budget: Annotated[float, not_negative("B")] = _BUDGET,
 ) -> RunGradient:
     """Return a number of a run and its derivatives by all that it depends on, by one run back.
 
@@ -118,9 +120,6 @@ def gradient(
     ...     return 0.5 * missed @ missed, by_q, np.zeros_like(by_q)
     >>> found = sx.gradient(build, [1e6], sx.Newmark(1e-5), [0.1], cost, factors=["strain"])
     """
-    require_function("gradient", "cost", cost)
-    if not 0.0 <= budget < np.inf:
-        raise InvalidArgument(f"gradient: the budget must be at least 0 bytes and finite, got {budget:g}.")
     family = Family(build, parameters, scales, "gradient")
     system = family.system
     for name in factors:

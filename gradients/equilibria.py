@@ -19,7 +19,7 @@ from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import require_differentiable_parts
-from symplex.gradients.family import WEIGHTS, Build, Family, require_function
+from symplex.gradients.family import WEIGHTS, Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Variation
 from symplex.gradients.tangents import Observe, observed, observed_slopes
 from symplex.time.equilibria.static import static_equilibrium
@@ -112,7 +112,7 @@ class ResponseTangent(Summarized):
         return np.divide(moved, size, out=np.zeros(moved.shape), where=size > 0.0)
 
 
-@partial(checked, but=("build", "observe", "parameters", "scales"))
+@partial(checked, but=("parameters", "scales"))
 def equilibrium_tangent(
     build: Build, parameters: ArrayLike, observe: Observe | None = None, *, scales: ArrayLike | None = None
 ) -> EquilibriumTangent:
@@ -144,8 +144,6 @@ def equilibrium_tangent(
     StepFailed
         If the stiffness is singular there.
     """
-    if observe is not None:
-        require_function("equilibrium_tangent", "observe", observe)
     family = Family(build, parameters, scales, "equilibrium_tangent")
     state, dq = _equilibrium("equilibrium_tangent", family)
     if observe is None:
@@ -155,7 +153,7 @@ def equilibrium_tangent(
     return EquilibriumTangent(observed(observe, family.system, state), slopes, state, dq)
 
 
-@partial(checked, but=("build", "parameters", "scales"))
+@partial(checked, but=("parameters", "scales"))
 def frequency_tangent(
     build: Build,
     parameters: ArrayLike,
@@ -225,7 +223,7 @@ def frequency_tangent(
     return FrequencyTangent(modes.frequencies[:n], derivatives[:n], state)
 
 
-@partial(checked, but=("build", "parameters", "scales"))
+@partial(checked, but=("parameters", "scales"))
 def response_tangent(
     build: Build,
     parameters: ArrayLike,

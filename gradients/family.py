@@ -90,7 +90,6 @@ class Family:
     """
 
     def __init__(self, build: Build, p: ArrayLike, scales: ArrayLike | None = None, who: str = "tangent"):
-        require_function(who, "build", build)
         self._build, self._who = build, who
         self.p = _numbers(who, "parameters", p)
         self.scales = np.abs(self.p) if scales is None else _numbers(who, "scales", scales)
@@ -208,18 +207,6 @@ class Family:
         if size > 0.0:  # zero as of contact that is open, which tells nothing
             self._agreed[j] = agreed + 1 if np.abs(pair - four).max() <= _AGREE * size else 0
         return four
-
-
-def require_function(who: str, what: str, given: object) -> None:
-    """Check that something can be called.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot.
-    """
-    if not callable(given):
-        raise InvalidArgument(f"{who}: {what} must be a function, got {described(given)}.")
 
 
 def _numbers(who: str, what: str, given: ArrayLike) -> Array:

@@ -16,7 +16,7 @@ from symplex.errors import InvalidArgument
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import DifferentiableRun
-from symplex.gradients.family import WEIGHTS, Build, Family, require_function
+from symplex.gradients.family import WEIGHTS, Build, Family
 from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, StepForces, Variation
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion
@@ -52,7 +52,7 @@ class RunTangent(Summarized):
     dv: Array
 
 
-@partial(checked, but=("build", "observe", "parameters", "scales"))
+@partial(checked, but=("parameters", "scales"))
 def tangent(
     build: Build,
     parameters: ArrayLike,
@@ -112,8 +112,6 @@ def tangent(
     >>> found = sx.tangent(build, [1e6], sx.EnergyMomentum(1e-4), times, lambda system, state: state.q[tip])
     >>> scipy.optimize.least_squares(lambda p: ..., jac=lambda p: ...)
     """
-    if observe is not None:
-        require_function("tangent", "observe", observe)
     family = Family(build, parameters, scales)
     run = DifferentiableRun("tangent", family.system, family.state, integrator, np.asarray(times, float))
     motion = run.begin()
