@@ -967,6 +967,34 @@ symmetry = "y=0"
 """,
             """
 [[support]]
+name = "slope"
+body = "beam"
+group = "x_min"
+direction = [1, 0, 1]
+stiffness = 1e9
+""",
+            """
+[[support]]
+name = "mirror"
+body = "beam"
+symmetry = { point = [0, 0, 0], normal = [1, 0, 0] }
+""",
+            """
+[[support]]
+name = "bearing"
+body = "beam"
+group = "x_max"
+cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "stretched"
+body = "beam"
+field = ["0.01*x", "-0.003*y", "-0.003*z"]
+history = { kind = "ramp", duration = 1e-3 }
+""",
+            """
+[[support]]
 name = "table"
 body = "beam"
 group = "x_min"

@@ -499,10 +499,7 @@ class Builder:
         """Return the supports with their nodes, and how they move."""
         found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for here, support in self.tables.entries(Support):
-            group = self._try(here, group_in, self.mesh, support.body, support.group)
-            if group is None:
-                continue
-            nodes = self._try(here, self._held_by, support, self.mesh.nodes_of(group))
+            nodes = self._try(here, self.nodes_of_support, support)
             if nodes is None:
                 continue
             if support.rotations is not None and support.body not in self.structures:
@@ -521,8 +518,9 @@ class Builder:
                 found.append((support, nodes, motion))
         return found
 
-    def _held_by(self, support: Support, nodes: IntArray) -> IntArray:
+    def nodes_of_support(self, support: Support) -> IntArray:
         """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
+        nodes = self.mesh.nodes_of(group_in(self.mesh, support.body, support.group))
         framed = self.inertia.framed.get(support.body)
         if framed is None:
             return nodes[support.on_plane(self.mesh.points[nodes])]

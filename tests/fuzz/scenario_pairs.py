@@ -178,6 +178,17 @@ def samples() -> dict[tuple[str, str], Data]:
         ("support", "at rest"): held,
         ("support", "driven"): cube
         | {"support": [STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}]},
+        ("support", "oblique"): cube
+        | {"support": [{"name": "slope", "body": "cube", "group": "z_min", "direction": [1, 0, 1]}]},
+        ("support", "cylindrical"): cube
+        | {
+            "support": [
+                {"name": "bearing", "body": "cube", "group": "z_min"}
+                | {"cylindrical": {"point": [0, 0.4, 0], "axis": [1, 0, 0], "fixed": ["radial", "axial"]}}
+            ]
+        },
+        ("support", "field"): cube
+        | {"support": [STILL | {"name": "table", "field": ["0.01*x", "0", "x*y"], "history": SINE}]},
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
         ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
