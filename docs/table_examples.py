@@ -380,6 +380,28 @@ equations = [
 """
         ]
     },
+    "cyclic": {
+        "": [
+            """
+[[body]]
+name = "quarter"                   # of a square plate
+mesh = { box = [0.2, 0.2, 0.02], cells = [4, 4, 1], split = "hexahedra" }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+translate = [0, 0, -1]
+
+[[cyclic]]
+name = "quarters"
+body = "quarter"
+low = "y_min"
+high = "x_min"
+sectors = 4
+axis = [0, 0, 1]
+point = [0, 0, 0]
+tolerance = 1e-6
+stiffness = 1e11
+""",
+        ]
+    },
     "pretension": {
         "": [
             """

@@ -18,6 +18,7 @@ from symplex.scenario.bodies import Body
 from symplex.scenario.cohesive import CohesiveTable
 from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
+from symplex.scenario.cyclic import CyclicTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.fit import FitTable
@@ -140,6 +141,7 @@ class Tables:
     tie: list[TieTable] = field(default_factory=list)
     cohesive: list[CohesiveTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
+    cyclic: list[CyclicTable] = field(default_factory=list)
     pretension: list[PretensionTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)

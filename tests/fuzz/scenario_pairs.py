@@ -155,6 +155,12 @@ def samples() -> dict[tuple[str, str], Data]:
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},
+        ("cyclic", ""): cube
+        | {
+            "cyclic": [
+                {"name": "quarters", "body": "cube", "low": "y_min", "high": "x_min", "sectors": 4, "axis": [0, 0, 1]}
+            ]
+        },
         ("pretension", ""): {
             "body": [CUBE | {"mesh": HEXAHEDRA}],
             "point_mass": [BALL],
