@@ -1148,6 +1148,7 @@ until = 5e-4
 """
         ]
     },
+    "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
     "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
     "load": {
         "nodal": [

@@ -35,6 +35,7 @@ from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.joints import JointTable, node_of_joint
+from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.pretension import PretensionTable
@@ -70,6 +71,7 @@ class Built(NamedTuple):
     velocities: Array
     beams: dict[str, Beam]
     shells: dict[str, Shell]
+    scaled: dict[str, ScaledBody]
 
 
 _WITH_MESH = BeamTable, ShellTable, TieTable
@@ -203,7 +205,7 @@ class Builder:
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
-        return Built(*built, self.inertia.beams, self.inertia.shells)
+        return Built(*built, self.inertia.beams, self.inertia.shells, self.inertia.scaled)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""

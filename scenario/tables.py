@@ -24,6 +24,7 @@ from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.fit import FitTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
+from symplex.scenario.mass_scaling import MassScalingTable
 from symplex.scenario.messages import place
 from symplex.scenario.methods import IntegratorTable, Thermostat
 from symplex.scenario.obstacles import ObstacleTable, ShapedTable
@@ -155,6 +156,7 @@ class Tables:
     drag: list[DragTable] = field(default_factory=list)
     gravity: Gravity | None = None
     load: list[LoadTable] = field(default_factory=list)
+    mass_scaling: MassScalingTable | None = None
     rotating_frame: RotatingFrame | None = None
     thermostat: Thermostat | None = None
     output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]

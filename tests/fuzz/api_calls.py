@@ -934,6 +934,9 @@ def calls() -> dict[str, Call]:
             values=0.01,
             stiffness=10.0,
         ),
+        "scaled_mass": _call(
+            sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
+        ),
         "CyclicSymmetry": _call(
             sx.fem.CyclicSymmetry,
             lambda made: finite(np.abs(made.factors(1).toarray())),

@@ -206,6 +206,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("drag", ""): cube | {"drag": [air]},
         ("gravity", ""): {"gravity": {"acceleration": [0, 0, -9.81]}},
         ("gravity", "for a while"): {"gravity": {"acceleration": [0, 0, -9.81], "until": DT}},
+        ("mass_scaling", ""): cube | {"mass_scaling": {"dt": 2 * DT}},
         ("rotating_frame", ""): {"rotating_frame": {"angular_velocity": [0, 0, 5]}},
         ("load", "nodal"): cube | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0]}]},
         ("load", "nodal, with a history"): cube
