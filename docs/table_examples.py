@@ -109,6 +109,14 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "blade"
+mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
+material = { young = 70e9, poisson = 0.33, density = 2700 }
+translate = [0, 0, -2]
+rigid = "root"                     # the rigid body "blade.root"
+""",
+            """
+[[body]]
 name = "bracket"
 mesh = { bundled = "bracket" }
 material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }

@@ -85,7 +85,7 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     found: list[tuple[tuple[str, ...], IntArray, MaterialTable, Formulation | None]] = []
     for group, material in body.material_of_group.items():
         whole = body.name if group is None else f"{body.name}.{group}"
-        members = mesh.cell_groups[whole]
+        members = mesh.cell_groups.get(whole, {})  # none, where all of them are rigid
         kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
         for kind in kinds:
             words = (group,) if group is not None else ()

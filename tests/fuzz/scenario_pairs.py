@@ -122,6 +122,14 @@ def samples() -> dict[tuple[str, str], Data]:
         ("body", "consistent mass"): body(mass="consistent"),
         ("body", "massless"): body(massless="z_min"),
         ("body", "parts"): {"body": [parts]},
+        ("body", "rigid"): {"body": [CUBE | {"name": "brick", "rigid": True, "translate": [0.4, 0, 0]}]},
+        ("body", "rigid part"): {
+            "body": [
+                CUBE
+                | {"name": "club", "rigid": "head", "translate": [0.8, 0, 0]}
+                | {"mesh": HEXAHEDRA | {"regions": {"head": [[0, 0, 0], [0.05, 0.1, 0.1]]}}}
+            ]
+        },
         ("body", "copies"): body(instance=[{"name": "first"}, {"name": "second", "translate": [0.3, 0, 0]}]),
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
