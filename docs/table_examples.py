@@ -1157,7 +1157,12 @@ until = 5e-4
         ]
     },
     "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
-    "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
+    "gravity": {
+        "": [
+            "\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n",
+            '\n[gravity]\nacceleration = [0, 0, -9.81]\nhistory = { kind = "smooth-ramp", duration = 1e-3 }\n',
+        ]
+    },
     "load": {
         "nodal": [
             """

@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = public(
         ".dampers": ("MeanDashpot", "QuadraticDrag"),
         ".damping": ("Dashpots", "Drag", "StiffnessDamping"),
         "..energies.differentiable_load": ("DifferentiableLoad",),
+        ".energy_load": ("EnergyLoad",),
         ".increment_load": ("IncrementLoad",),
         "..energies.inelastic": ("Inelastic",),
         "..energies.rate_independent": ("RateIndependent",),

@@ -9,6 +9,7 @@ from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.energy_load import EnergyLoad as EnergyLoad
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce

@@ -934,6 +934,12 @@ def calls() -> dict[str, Call]:
             values=0.01,
             stiffness=10.0,
         ),
+        "EnergyLoad": _call(
+            sx.actions.EnergyLoad,
+            lambda made: finite(made(0.5, POINTS, V)),
+            energy=SPRINGS,
+            history=[[0.0, 1.0], [0, 1]],
+        ),
         "scaled_mass": _call(
             sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
         ),

@@ -213,6 +213,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("dashpot", "between"): two | {"dashpot": [{"name": "link", "between": ends, "viscosity": 0.2}]},
         ("drag", ""): cube | {"drag": [air]},
         ("gravity", ""): {"gravity": {"acceleration": [0, 0, -9.81]}},
+        ("gravity", "ramped"): {"gravity": {"acceleration": [0, 0, -9.81], "history": SINE}},
         ("gravity", "for a while"): {"gravity": {"acceleration": [0, 0, -9.81], "until": DT}},
         ("mass_scaling", ""): cube | {"mass_scaling": {"dt": 2 * DT}},
         ("rotating_frame", ""): {"rotating_frame": {"angular_velocity": [0, 0, 5]}},
