@@ -265,8 +265,8 @@ class CentrifugalLoadTable(_BodyForceTable):
     point: Annotated[Triple, vector("m"), "Point of the axis."]
     follows: Annotated[
         bool,
-        "`true`: m ω² r at the places where nodes are, with a potential where there is no `history`; `false`: at the undeformed places, "
-        "constant, as in linear analyses.",
+        "`true`: m ω² r at the places where nodes are, with a potential without `history`; `false`: at the "
+        "undeformed places, constant, as in linear analyses.",
     ] = True
 
     def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
