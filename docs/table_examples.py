@@ -1038,6 +1038,7 @@ body = "mast"
 group = "z_min"
 acceleration = [9.81, 0, 0]
 history = { kind = "table", file = "record.csv" }
+baseline = "polynomial"            # so that the ground does not drift
 """,
             """
 [[support]]
@@ -1367,6 +1368,32 @@ modes = 10
 ratio = 0.02
 by = ["clamp"]
 at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "corner", body = "beam", at = [1, 0, 0.1] }]
+""",
+            """
+[response]                         # random vibration: rms of places and probes
+psd = { frequencies = [5, 50, 500], values = [1e-3, 1e-2, 1e-3] }
+modes = 10
+ratio = 0.02
+by = ["clamp"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
+""",
+            """
+[[support]]
+name = "ground"
+body = "beam"
+group = "x_min"
+acceleration = [0, 0, 9.81]
+history = { kind = "table", file = "record.csv" }
+baseline = "rest"
+
+[response]                         # an earthquake by its response spectrum, in g
+spectrum = { file = "spectrum.csv" }
+modes = 10
+ratio = 0.05
+rule = "srss"
+missing_mass = false
+by = ["ground"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
 """,
             """
 [response]

@@ -322,6 +322,11 @@ class Support(Timed):
         vector("m/s²"),
         'Times a `history` of kind `"table"`, such as a record of an earthquake; it is integrated exactly from rest.',
     ] = None
+    baseline: Annotated[
+        Literal["none", "rest", "polynomial"],
+        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
+        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+    ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
     interpolation: Annotated[
@@ -429,6 +434,8 @@ class Support(Timed):
             keys = ("group", "components", "rotations", *_MOTIONS, "history", "direction", "cylindrical")
             self.refuse_unused(*keys, goes_with="supports without symmetry, which says what is held")
             self.__dict__["components"] = self.symmetry.axis or ""  # as if it were given
+        if self.acceleration is None:
+            self.refuse_unused("baseline", goes_with="acceleration, the record of which it corrects")
         if self.is_oblique:
             self._require_oblique()
             return

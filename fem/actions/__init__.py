@@ -5,6 +5,7 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".accelerograms": ("corrected_baseline",),
         ".centrifugal": ("Centrifugal",),
         ".combined_motion": ("CombinedMotion",),
         ".coriolis": ("Coriolis",),

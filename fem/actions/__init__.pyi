@@ -1,6 +1,7 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.accelerograms import corrected_baseline as corrected_baseline
 from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
 from symplex.fem.actions.coriolis import Coriolis as Coriolis
