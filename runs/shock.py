@@ -12,7 +12,7 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
-from symplex.base.quantities import between, listed, shown, whole
+from symplex.base.quantities import between, listed, positive, shown, whole
 from symplex.base.version import VERSION
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
@@ -109,8 +109,8 @@ def find_shock(
     columns: Sequence[str] | None = None,
     *,
     ratio: Annotated[float, between(0.0, 0.99)] = 0.05,
-    first: float | None = None,
-    last: float | None = None,
+    first: Annotated[float | None, positive("Hz")] = None,
+    last: Annotated[float | None, positive("Hz")] = None,
     points: Annotated[int, whole(2, _MOST)] = 120,
 ) -> ShockFound:
     """Return the shock response spectra of the accelerations in the history of a probe.
@@ -152,6 +152,8 @@ def find_shock(
         raise OutputError(
             f"{run.path}: {shown(odd[0])} is no acceleration of probe {shown(probe)}; they are: {listed(known)}."
         )
+    if not chosen:
+        raise OutputError(f"columns is [], must name an acceleration of probe {shown(probe)}: {listed(known)}.")
     t = history["t"]
     if len(t) < 3:
         raise OutputError(f"{run.path}: probe {shown(probe)} has {len(t)} rows; a spectrum needs three at least.")

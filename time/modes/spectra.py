@@ -20,6 +20,7 @@ _PER_PERIOD = 40  # points of a record for each period of an oscillator: a peak 
 _PER_STEP = 8  # and for each step of the record
 _RESIDUAL = 60  # points of the period after a record
 _MOST_POINTS = 50_000_000  # of a record that was made finer
+_LEAST = 1e-100  # Hz, whose square is a number
 _EVEN = 1e-6  # of a step, by which steps of a record may differ
 
 
@@ -104,20 +105,31 @@ def combined(values: ArrayLike, frequencies: ArrayLike, ratios: ArrayLike, rule:
     r, w = np.asarray(values, dtype=float), np.asarray(frequencies, dtype=float)
     if r.ndim < 1 or w.shape != r.shape[:1]:
         raise InvalidSystem(f"combined: values have shape {r.shape}, for {w.size} frequencies of modes.")
-    zeta = np.asarray(ratios, dtype=float)
-    if zeta.shape not in ((), w.shape):
-        raise InvalidSystem(f"combined: {zeta.size} ratios are given of {w.size} modes.")
-    zeta = np.broadcast_to(zeta, w.shape)
+    zeta = ratios_of("combined", ratios, len(w))
     if not (np.isfinite(r).all() and np.isfinite(w).all() and (w > 0.0).all()):
         raise InvalidSystem("combined: values must be finite, and frequencies positive.")
-    if not (np.isfinite(zeta).all() and (zeta >= 0.0).all()):
-        raise InvalidSystem("combined: ratios of damping must not be negative.")
     if rule == "absolute":
         return np.abs(r).sum(axis=0)
     if rule == "srss":
         return np.sqrt((r**2).sum(axis=0))
     squares = np.einsum("ij,i...,j...->...", correlation(w, zeta), r, r)
     return np.sqrt(np.maximum(squares, 0.0))
+
+
+def ratios_of(who: str, ratios: ArrayLike, k: int) -> Array:
+    """Return ratios of critical damping [k], given one of all modes or one of each.
+
+    Raises
+    ------
+    InvalidSystem
+        If there are others, or one is negative or not finite.
+    """
+    zeta = np.asarray(ratios, dtype=float)
+    if zeta.shape not in ((), (k,)):
+        raise InvalidSystem(f"{who}: ratios have shape {zeta.shape} for {k} modes; give one, or one for each.")
+    if not (np.isfinite(zeta).all() and (zeta >= 0.0).all()):
+        raise InvalidSystem(f"{who}: ratios of damping must be finite and not negative.")
+    return np.broadcast_to(zeta, (k,)).copy()
 
 
 def correlation(w: Array, zeta: Array) -> Array:
@@ -199,7 +211,7 @@ def shock_spectrum(
         raise InvalidSystem(f"shock_spectrum: {t.size} times and {a.size} accelerations; give as many, two at least.")
     if not (np.diff(t) > 0.0).all():
         raise InvalidSystem("shock_spectrum: times must ascend (s).")
-    if f.ndim != 1 or not len(f) or not (np.isfinite(f).all() and (f > 0.0).all()):
+    if f.ndim != 1 or not len(f) or not (np.isfinite(f).all() and (f > _LEAST).all()):
         raise InvalidSystem("shock_spectrum: frequencies must be positive (Hz).")
     h = float(np.diff(t).min())
     if np.ptp(np.diff(t)) > _EVEN * h:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes
 from symplex.fem.energies.energy import Array
@@ -17,7 +18,7 @@ from symplex.fem.system import State, System
 from symplex.time.modes.natural import Modes
 from symplex.time.modes.response import frequency_response, static_response
 from symplex.time.modes.small_motions import SmallMotions
-from symplex.time.modes.spectra import Rule, Spectrum, combined
+from symplex.time.modes.spectra import Rule, Spectrum, combined, ratios_of
 
 _BETWEEN = 1000  # points of a band, beside those at resonances
 _AT_MODE = 401  # points at each resonance
@@ -44,7 +45,9 @@ def resolving_frequencies(spectrum: Spectrum, frequencies: ArrayLike, ratios: Ar
         If a mode in the band is not damped: then nothing bounds its response.
     """
     natural = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    zeta = np.broadcast_to(np.asarray(ratios, dtype=float), natural.shape)
+    if natural.ndim != 1 or not np.isfinite(natural).all():
+        raise InvalidSystem("random vibration: natural frequencies must be a list of finite numbers (Hz).")
+    zeta = ratios_of("random vibration", ratios, len(natural))
     first, last = float(spectrum.frequencies[0]), float(spectrum.frequencies[-1])
     inside = (natural > 0.5 * first) & (natural < 2.0 * last)
     if not (zeta[inside] > 0.0).all():
@@ -60,7 +63,13 @@ def resolving_frequencies(spectrum: Spectrum, frequencies: ArrayLike, ratios: Ar
 
 
 @checked
-def modal_ratios(system: System, state: State, modes: Modes, ratio: ArrayLike = 0.0, loss_factor: float = 0.0) -> Array:
+def modal_ratios(
+    system: System,
+    state: State,
+    modes: Modes,
+    ratio: ArrayLike = 0.0,
+    loss_factor: Annotated[float, not_negative("1")] = 0.0,
+) -> Array:
     """Return ζ [k] of modes: what is given, that of the system by its diagonal, and half the loss factor.
 
     Parameters
@@ -70,10 +79,15 @@ def modal_ratios(system: System, state: State, modes: Modes, ratio: ArrayLike = 
     modes : Modes
     ratio : float or float64 [k], default 0
     loss_factor : float, default 0
+
+    Raises
+    ------
+    InvalidSystem
+        If a ratio is negative, or there are others than of each mode.
     """
     motions = SmallMotions(system, state)
     omega = np.abs(modes.angular)
-    found = np.broadcast_to(np.asarray(ratio, dtype=float), omega.shape) + 0.5 * loss_factor
+    found = ratios_of("modal_ratios", ratio, len(omega)) + 0.5 * loss_factor
     if motions.damping is not None:
         shapes = modes.shapes.reshape(len(omega), -1)
         C = np.einsum("ki,ki->k", shapes, (motions.matrix(motions.damping) @ shapes.T).T)
@@ -123,7 +137,7 @@ def random_response(
     forces: Array | None = None,
     base_acceleration: Array | None = None,
     ratio: ArrayLike = 0.0,
-    loss_factor: float = 0.0,
+    loss_factor: Annotated[float, not_negative("1")] = 0.0,
     nodes: Nodes | None = None,
     relative: bool = False,
 ) -> RandomResponse:
@@ -223,7 +237,7 @@ def spectrum_response(
     base_acceleration: Array,
     *,
     ratio: ArrayLike = 0.05,
-    loss_factor: float = 0.0,
+    loss_factor: Annotated[float, not_negative("1")] = 0.0,
     rule: Rule = "cqc",
     missing_mass: bool = True,
 ) -> SpectrumResponse:
