@@ -109,6 +109,19 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "later"
+mesh = { box = [0.5, 0.1, 0.1], cells = [2, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [1, 0, 0]
+from = 2e-4                        # its elements have no stress in the shape that they have then
+until = 8e-4
+
+[[tie]]
+body = "beam"
+to = "later"
+""",
+            """
+[[body]]
 name = "blade"
 mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
 material = { young = 70e9, poisson = 0.33, density = 2700 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -51,7 +51,7 @@ _ALONG = 1e-12  # how far a unit normal may be from an axis to be along it
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
-def _time_or_name() -> Quantity:
+def time_or_name() -> Quantity:
     """A time in s, or the name of a condition."""
     time = not_negative("s")
 
@@ -76,13 +76,13 @@ class Timed(Entry):
     until_event: ClassVar[str | None] = None
     begin: Annotated[
         float,
-        _time_or_name(),
+        time_or_name(),
         "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
         Key("from"),
     ] = 0.0
     until: Annotated[
         float | None,
-        _time_or_name(),
+        time_or_name(),
         "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 
@@ -557,12 +557,15 @@ class Gravity(Timed):
 
     def add_forces(self, world: Builder) -> None:
         """Add the potential of weight, or a load."""
-        weights = world.inertia.weights()
+        world.add(GRAVITY, self.part(world))
+
+    def part(self, world: Builder, without: Sequence[str] = ()) -> loads.Gravity | loads.NodalLoad:
+        """Return the potential of weight, or a load, of all but some bodies."""
+        weights = world.inertia.weights(without)
         if self.history is None:
-            world.add(GRAVITY, loads.Gravity(weights, self.acceleration))
-            return
+            return loads.Gravity(weights, self.acceleration)
         forces = np.outer(nodal_masses("gravity", weights), self.acceleration)
         nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
         if not len(nodes):
             raise ScenarioError("acceleration is zero; leave [gravity] out.")
-        world.add(GRAVITY, loads.NodalLoad(nodes, forces[nodes], factor(self.history, world.folder, self.begin)))
+        return loads.NodalLoad(nodes, forces[nodes], factor(self.history, world.folder, self.begin))

@@ -131,6 +131,14 @@ def samples() -> dict[tuple[str, str], Data]:
                 | {"mesh": HEXAHEDRA | {"regions": {"head": [[0, 0, 0], [0.05, 0.1, 0.1]]}}}
             ]
         },
+        ("body", "for a while"): {
+            "body": [
+                CUBE,
+                {key: CUBE[key] for key in CUBE if key != "velocity"}
+                | {"name": "patch", "translate": [0, 0, 0.1], "from": DT, "until": 2 * DT},
+            ],
+            "tie": [{"body": "cube", "to": "patch"}],
+        },
         ("body", "copies"): body(instance=[{"name": "first"}, {"name": "second", "translate": [0.3, 0, 0]}]),
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
