@@ -368,7 +368,7 @@ class Support(Timed):
 
     def _equations(self, world: Builder) -> LinearConstraints:
         """Return n · u = 0 for each node and direction."""
-        mesh, nodes = world.mesh, world.nodes_of_support(self)
+        mesh, nodes = world.mesh, world.nodes_of_support(self)  # pyright: ignore[reportArgumentType]
         framed = world.inertia.framed.get(self.body)
         if framed is not None:
             if self.symmetry is not None:
@@ -568,4 +568,5 @@ class Gravity(Timed):
         nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
         if not len(nodes):
             raise ScenarioError("acceleration is zero; leave [gravity] out.")
-        return loads.NodalLoad(nodes, forces[nodes], factor(self.history, world.folder, self.begin))
+        over = factor(self.history, world.folder, self.begin)  # pyright: ignore[reportArgumentType]
+        return loads.NodalLoad(nodes, forces[nodes], over)
