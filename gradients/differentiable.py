@@ -13,6 +13,7 @@ from symplex.fem.actions.loads import ProportionalLoad
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.system import State, System
+from symplex.gradients.framed_steps import FramedLinearStep, FramedSolvers
 from symplex.gradients.linear_steps import (
     ExplicitLinearStep,
     ForcesAtPoint,
@@ -81,6 +82,12 @@ class DifferentiableRun:
         inner = self.method.integrator if isinstance(method, Composition) else self.method
         self._scheme = None if isinstance(inner, Newmark) and inner.explicit else inner.scheme
         self.carries = self._scheme is None or self._scheme(1.0).carries
+        self._framed = None if system.frames is None else FramedSolvers(system)
+        if system.frames is not None and self.carries:
+            raise InvalidSystem(
+                f"{who}: {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), of which "
+                f"the system has {len(system.frames)}. Use EnergyMomentum or Midpoint."
+            )
 
     def begin(self) -> FixedStepMotion:
         """Return the motion at its start."""
@@ -156,6 +163,9 @@ class DifferentiableRun:
             seen = step.v0 + step.h * step.a0
             return ExplicitLinearStep(self.system, step), ForcesAtPoint(step.t + step.h, step.q1, seen)
         scheme = self._scheme(step.h)
+        if self._framed is not None:
+            linear = FramedLinearStep(self.system, self._framed, scheme, step)
+            return linear, linear.forces
         return ImplicitLinearStep(self.system, self._solvers, scheme, step), ForcesOnStep(scheme, step)
 
 
@@ -204,11 +214,6 @@ def require_differentiable_parts(who: str, system: System) -> None:
     InvalidSystem
         If one has not; with its name.
     """
-    if system.frames is not None:
-        raise InvalidSystem(
-            f"{who}: runs with frames (beams, shells, rigid bodies as frames), of which the system has "
-            f"{len(system.frames)}, have no derivatives."
-        )
     if system.inelastic:
         found = next(iter(system.inelastic))
         raise InvalidSystem(f"{who}: the internal variables of '{found}' have no derivatives.")

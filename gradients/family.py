@@ -48,14 +48,15 @@ class Changed:
 
     Attributes
     ----------
-    energies, loads : frozenset of str
+    energies, loads, joints : frozenset of str
     """
 
     energies: frozenset[str]
     loads: frozenset[str]
+    joints: frozenset[str]
 
     def __bool__(self) -> bool:
-        return bool(self.energies or self.loads)
+        return bool(self.energies or self.loads or self.joints)
 
 
 class Family:
@@ -108,8 +109,7 @@ class Family:
         parts = _pickles(self.system)
         for j, delta in enumerate(self.deltas):
             self.neighbours.append([])
-            energies: set[str] = set()
-            loads: set[str] = set()
+            found: dict[str, set[str]] = {"energy": set(), "load": set(), "joint": set()}
             for at, weight in WEIGHTS:
                 p = self.p.copy()
                 p[j] += at * delta
@@ -118,8 +118,8 @@ class Family:
                 self.neighbours[j].append((weight / delta, system, state))
                 for (kind, name), part in _pickles(system).items():
                     if part is None or part != parts.get((kind, name)):
-                        (energies if kind == "energy" else loads).add(name)
-            self.changed.append(Changed(frozenset(energies), frozenset(loads)))
+                        found[kind].add(name)
+            self.changed.append(Changed(*map(frozenset, found.values())))
         shape = (*self.state.q.shape, len(self.p))
         self.dq, self.dv = np.zeros(shape), np.zeros(shape)
         masses = np.zeros((self.system.n_nodes, len(self.p)))
@@ -157,6 +157,8 @@ class Family:
             what = "which coordinates are fixed"
         elif system.energies.keys() != here.energies.keys() or system.loads.keys() != here.loads.keys():
             what = "which energies and loads there are"
+        elif not _same_frames(system, here):
+            what = "which frames and joints there are, or what is held of frames"
         elif _pickled(dict(system.moving.motions)) != _pickled(dict(here.moving.motions)):
             what = "the motion of a support"
         elif not _same_consistent(system, here):
@@ -220,6 +222,18 @@ def _numbers(who: str, what: str, given: ArrayLike) -> Array:
     return found
 
 
+def _same_frames(one: System, other: System) -> bool:
+    """Return whether frames are of the same particles, and joints of the same kinds between the same."""
+    if one.frames is None or other.frames is None:
+        return one.frames is other.frames
+    return (
+        np.array_equal(one.frames.nodes, other.frames.nodes)
+        and np.array_equal(one.frames.held, other.frames.held)
+        and one.joints.keys() == other.joints.keys()
+        and all(np.array_equal(joint.nodes, other.joints[name].nodes) for name, joint in one.joints.items())
+    )
+
+
 def _same_consistent(one: System, other: System) -> bool:
     """Return whether consistent masses are the same, if there are any."""
     if one.is_lumped or other.is_lumped:
@@ -228,9 +242,10 @@ def _same_consistent(one: System, other: System) -> bool:
 
 
 def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:
-    """Return what the energies and loads of a system are made of, by kind and name; None of what cannot be told."""
+    """Return what energies, loads and joints of a system are made of, by kind and name; None where it is unknown."""
     found = {("energy", name): _pickled(energy) for name, energy in system.energies.items()}
-    return found | {("load", name): _pickled(load) for name, load in system.loads.items()}
+    found |= {("load", name): _pickled(load) for name, load in system.loads.items()}
+    return found | {("joint", name): _pickled(joint) for name, joint in system.joints.items()}
 
 
 def _pickled(part: object) -> bytes | None:

@@ -13,8 +13,9 @@ with Δ = q1 − q0, F the forces of the step, g what parameters change of them 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
@@ -44,6 +45,21 @@ class Variation(NamedTuple):
     own: Array
 
 
+class Change(NamedTuple):
+    """Changes of the equations of a step at fixed positions, velocities and multipliers, or derivatives by them.
+
+    Attributes
+    ----------
+    forces : float64 [n, dim, k]
+        Of ∇V − f, and δM a, in N.
+    conditions : float64 [c, k]
+        Of conditions of joints.
+    """
+
+    forces: Array
+    conditions: Array
+
+
 @dataclass(frozen=True)
 class Step:
     """A step that was taken.
@@ -70,10 +86,17 @@ class Step:
 
 
 class Solvers:
-    """Linear solvers for matrices of a system, and transposed ones, kept as long as its pattern stays."""
+    """Linear solvers for matrices of a system, and transposed ones, kept as long as its pattern stays.
 
-    def __init__(self, system: System):
-        self._system = system
+    Parameters
+    ----------
+    system : System
+    make : callable, optional
+        Returns one for a pattern and a dimension; default: that of implicit steps.
+    """
+
+    def __init__(self, system: System, make: Callable[[Pattern, int], LinearSolver] | None = None):
+        self._system, self._make = system, make or partial(linear_solver, "auto")
         self._pattern: Pattern | None = None
         self._solver: LinearSolver
         self._places: NDArray[np.int64]  # of block (b, a) for each (a, b)
@@ -82,7 +105,7 @@ class Solvers:
         """Return the solutions [n, dim, k] of the matrix with blocks [nnz, dim, dim], or its transpose."""
         pattern = self._system.pattern
         if pattern is not self._pattern:
-            self._pattern, self._solver = pattern, linear_solver("auto", pattern, self._system.dim)
+            self._pattern, self._solver = pattern, self._make(pattern, self._system.dim)
             self._places = np.lexsort((pattern.rows(), pattern.indices))
         if transposed:
             blocks = np.ascontiguousarray(blocks[self._places].swapaxes(1, 2))
@@ -96,15 +119,12 @@ class LinearStep(ABC):
     """A step, linearised at what it was."""
 
     @abstractmethod
-    def forward(self, d: Variation, g: Array) -> Variation:
-        """Return the changes at its end for those d at its start, and changes g [n, dim, k] in N of its forces.
-
-        The forces are ∇V − f, and δM a1.
-        """
+    def forward(self, d: Variation, g: Change) -> Variation:
+        """Return the changes at its end for those d at its start, and changes g of its equations."""
 
     @abstractmethod
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
-        """Return the derivatives by the start from those by the end, and those by changes g of its forces."""
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
+        """Return the derivatives by the start from those by the end, and those by changes g of its equations."""
 
 
 def applied(system: System, x: Array) -> Array:
@@ -114,23 +134,36 @@ def applied(system: System, x: Array) -> Array:
     return (system.mass @ x.reshape(len(x), -1)).reshape(x.shape)
 
 
+def unconditional(forces: Array) -> Change:
+    """Return changes of forces [n, dim, k] only."""
+    return Change(forces, np.zeros((0, forces.shape[2])))
+
+
 def accelerated(system: System, force: Array) -> Array:
     """Return M⁻¹ force [n, dim, k], zero at fixed coordinates."""
     force = np.where(system.fixed[..., None], 0.0, force)
     return np.stack([system.accelerations(np.ascontiguousarray(force[..., j])) for j in range(force.shape[2])], axis=2)
 
 
-class _Matrix:
-    """A matrix on the pattern of a system, and its products with [n, dim, k]."""
+class Product:
+    """Products with a matrix on the pattern of a system.
+
+    Parameters
+    ----------
+    system : System
+    blocks : float64 [nnz, dim, dim]
+    """
 
     def __init__(self, system: System, blocks: Array):
         self.blocks = blocks
         self._matrix = system.pattern.matrix(blocks)
 
     def times(self, x: Array) -> Array:
+        """Return A x [n, dim, k]."""
         return (self._matrix @ x.reshape(-1, x.shape[2])).reshape(x.shape)
 
     def transposed_times(self, x: Array) -> Array:
+        """Return Aᵀ x [n, dim, k]."""
         return (self._matrix.T @ x.reshape(-1, x.shape[2])).reshape(x.shape)
 
 
@@ -144,6 +177,10 @@ class StepForces(ABC):
     @abstractmethod
     def local(self, system: System, energy: str) -> Array:
         """Return those [m, k, dim] in N of the local energies of one energy."""
+
+    def conditions(self, system: System) -> Array:
+        """Return g [c] of joints at the end of the step."""
+        return np.zeros(0)
 
 
 @final
@@ -204,6 +241,27 @@ def seen_by_loads(scheme: Scheme, step: Step) -> tuple[float, Array, Array]:
     return step.t + scheme.seen * scheme.h, step.q0 + scheme.seen * dq, v
 
 
+def derivatives_of_forces(system: System, scheme: Scheme, step: Step) -> tuple[Array, Array, Array | None]:
+    """Return blocks [nnz, dim, dim] of ∂F/∂q0 and ∂F/∂q1 in N/m, and of −∂F/∂v, if forces depend on velocities."""
+    if scheme.discrete:
+        by_end = system.discrete_hessian_blocks(step.q0, step.q1)
+        by_start = system.discrete_hessian_blocks(step.q1, step.q0)
+    else:
+        hessian = system.hessian_blocks(step.q0 + scheme.alpha * (step.q1 - step.q0))
+        by_end, by_start = scheme.alpha * hessian, (1.0 - scheme.alpha) * hessian
+    by_v: Array | None = None
+    if system.differentiable_loads:
+        t, q, v = seen_by_loads(scheme, step)
+        ends = (step.q0, step.q1) if scheme.discrete else None
+        swapped = (step.q1, step.q0) if scheme.discrete else None
+        system.add_load_derivatives(t, q, v, -scheme.seen, -scheme.rate, by_end, ends)
+        system.add_load_derivatives(t, q, v, scheme.seen - 1.0, scheme.rate, by_start, swapped)
+        if scheme.carries:
+            by_v = np.zeros_like(by_end)
+            system.add_load_derivatives(t, q, v, 0.0, 1.0, by_v, ends)
+    return by_start, by_end, by_v
+
+
 @final
 class ImplicitLinearStep(LinearStep):
     """A step of an implicit method, which its scheme describes."""
@@ -214,25 +272,9 @@ class ImplicitLinearStep(LinearStep):
         system.covering(self._assemble)
 
     def _assemble(self) -> None:
-        system, scheme, step = self._system, self._scheme, self._step
-        if scheme.discrete:
-            by_end = system.discrete_hessian_blocks(step.q0, step.q1)
-            by_start = system.discrete_hessian_blocks(step.q1, step.q0)
-        else:
-            hessian = system.hessian_blocks(step.q0 + scheme.alpha * (step.q1 - step.q0))
-            by_end, by_start = scheme.alpha * hessian, (1.0 - scheme.alpha) * hessian
-        self._by_v: _Matrix | None = None
-        if system.differentiable_loads:
-            t, q, v = seen_by_loads(scheme, step)
-            ends = (step.q0, step.q1) if scheme.discrete else None
-            swapped = (step.q1, step.q0) if scheme.discrete else None
-            system.add_load_derivatives(t, q, v, -scheme.seen, -scheme.rate, by_end, ends)
-            system.add_load_derivatives(t, q, v, scheme.seen - 1.0, scheme.rate, by_start, swapped)
-            if scheme.carries:
-                by_v = np.zeros_like(by_end)
-                system.add_load_derivatives(t, q, v, 0.0, 1.0, by_v, ends)
-                self._by_v = _Matrix(system, by_v)
-        self._by_ends = _Matrix(system, by_start + by_end)
+        by_start, by_end, by_v = derivatives_of_forces(self._system, self._scheme, self._step)
+        self._by_v = None if by_v is None else Product(self._system, by_v)
+        self._by_ends = Product(self._system, by_start + by_end)
         self._blocks = self._equations(by_end)
 
     def _equations(self, by_end: Array) -> Array:
@@ -249,11 +291,11 @@ class ImplicitLinearStep(LinearStep):
             blocks[diagonal[held], i, i] = masses[diagonal[held]]
         return blocks
 
-    def forward(self, d: Variation, g: Array) -> Variation:
+    def forward(self, d: Variation, g: Change) -> Variation:
         """Return the changes at its end."""
         system, scheme, free = self._system, self._scheme, self._free
         w = scheme.by_v * d.v + scheme.by_a * d.a + scheme.by_own * d.own
-        forces = self._by_ends.times(d.q) + g
+        forces = self._by_ends.times(d.q) + g.forces
         if self._by_v is not None:
             forces -= self._by_v.times(scheme.seen_v * d.v + scheme.seen_own * d.own)
         rhs = np.where(free, applied(system, w) - scheme.impulse * forces, 0.0)
@@ -263,7 +305,7 @@ class ImplicitLinearStep(LinearStep):
         v = d.v + scheme.h * ((1.0 - scheme.gamma) * d.own + scheme.gamma * own)
         return Variation(d.q + dq, v, a, own)
 
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         system, scheme, free = self._system, self._scheme, self._free
         by_own = adjoint.own + scheme.h * scheme.gamma * adjoint.v
@@ -280,7 +322,7 @@ class ImplicitLinearStep(LinearStep):
             by_seen = -self._by_v.transposed_times(by_g)
             v += scheme.seen_v * by_seen
             own += scheme.seen_own * by_seen
-        return Variation(q, v, a, own), by_g
+        return Variation(q, v, a, own), unconditional(by_g)
 
 
 @final
@@ -293,10 +335,10 @@ class LinearAccelerations:
     def __init__(self, system: System, t: float, q: Array, v: Array):
         self._system = system
         self.at = t, q, v
-        self._by_q: _Matrix | None = None
-        self._by_v: _Matrix | None = None
+        self._by_q: Product | None = None
+        self._by_v: Product | None = None
 
-    def _matrix(self) -> _Matrix:
+    def _matrix(self) -> Product:
         """Return −∂(f − ∇V)/∂q, and set that with v."""
         if self._by_q is None:
             self._system.covering(self._assemble)
@@ -310,8 +352,8 @@ class LinearAccelerations:
             system.add_load_derivatives(t, q, v, -1.0, 0.0, blocks)
             by_v = np.zeros_like(blocks)
             system.add_load_derivatives(t, q, v, 0.0, -1.0, by_v)
-            self._by_v = _Matrix(system, by_v)
-        self._by_q = _Matrix(system, blocks)
+            self._by_v = Product(system, by_v)
+        self._by_q = Product(system, blocks)
 
     def _products(self, x: Array) -> Array | None:
         """Return ∇²V x [n, dim, k] without the Hessian; None where that is not faster, or not all there is."""
@@ -356,15 +398,15 @@ class ExplicitLinearStep(LinearStep):
         self._free = ~system.fixed[..., None]
         self._end = LinearAccelerations(system, step.t + step.h, step.q1, step.v0 + step.h * step.a0)
 
-    def forward(self, d: Variation, g: Array) -> Variation:
+    def forward(self, d: Variation, g: Change) -> Variation:
         """Return the changes at its end."""
         h = self._h
         middle = d.v + 0.5 * h * d.a
         q = d.q + h * middle
-        a = self._end.forward(q, d.v + h * d.a, g)
+        a = self._end.forward(q, d.v + h * d.a, g.forces)
         return Variation(q, middle + 0.5 * h * a, a, a)
 
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         h = self._h
         a1 = adjoint.a + adjoint.own + 0.5 * h * adjoint.v
@@ -372,4 +414,4 @@ class ExplicitLinearStep(LinearStep):
         q = adjoint.q + by_q
         middle = adjoint.v + h * q
         a = np.where(self._free, 0.5 * h * middle + h * by_seen, 0.0)
-        return Variation(q, middle + by_seen, a, np.zeros_like(a)), by_g
+        return Variation(q, middle + by_seen, a, np.zeros_like(a)), unconditional(by_g)

@@ -17,7 +17,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import WEIGHTS, Build, Family
-from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, StepForces, Variation
+from symplex.gradients.linear_steps import Change, ForcesAtPoint, LinearAccelerations, StepForces, Variation
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion
 
@@ -141,15 +141,18 @@ def state_of(motion: FixedStepMotion) -> State:
     return State(motion.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
 
 
-def changes(family: Family, forces: StepForces, a: Array) -> Array:
-    """Return how much parameters change ∇V − f + M a [n, dim, k] in N at fixed positions, velocities, accelerations."""
+def changes(family: Family, forces: StepForces, a: Array) -> Change:
+    """Return how parameters change the equations of a step, with the accelerations a [n, dim] at its end."""
     out = np.zeros((*a.shape, len(family)))
+    conditions = np.zeros((len(forces.conditions(family.system)), len(family)))
     for j, changed in enumerate(family.changed):
         if changed:
             out[..., j] = family.slope_of_forces(j, forces)
+        if changed.joints:
+            conditions[:, j] = family.slope(j, forces.conditions)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
-    return out
+    return Change(out, conditions)
 
 
 def initial_variation(family: Family, a: Array) -> Variation:
@@ -162,8 +165,32 @@ def initial_variation(family: Family, a: Array) -> Variation:
 
 def consistent_accelerations(family: Family, state: State, d: Variation) -> Array:
     """Return the derivatives [n, dim, k] of the accelerations M⁻¹(f − ∇V) of a state."""
+    if family.system.frames is not None:
+        return _accelerations_of_frames(family, state, d)
     linear = LinearAccelerations(family.system, state.t, state.q, state.v)
-    return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a))
+    return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a).forces)
+
+
+def _accelerations_of_frames(family: Family, state: State, d: Variation) -> Array:
+    """Return the same of a system with frames, and perhaps joints: differences along the changes of the state."""
+
+    def evaluate(system: System, e: float = 0.0, j: int = 0) -> Array:
+        return system.accelerations_at(state.t, state.q + e * d.q[..., j], state.v + e * d.v[..., j])
+
+    size, out = float(np.ptp(state.q, axis=0).max()) or 1.0, np.zeros_like(d.q)
+    for j, changed in enumerate(family.changed):
+        delta = _delta(family, j, size, d)
+        for at, weight in WEIGHTS:
+            out[..., j] += weight / delta * evaluate(family.system, at * delta, j)
+        if changed or family.masses is not None:
+            out[..., j] += family.slope(j, evaluate)
+    return out
+
+
+def _delta(family: Family, j: int, size: float, d: Variation) -> float:
+    """Return the step of differences along the changes d of a state by parameter j."""
+    far = float(np.abs(d.q[..., j]).max())
+    return min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
 
 
 def observed(observe: Observe, system: System, state: State) -> Array:
@@ -189,8 +216,7 @@ def observed_slopes(observe: Observe, family: Family, state: State, d: Variation
     size = float(np.ptp(state.q, axis=0).max()) or 1.0
     columns = []
     for j in range(len(family)):
-        far = float(np.abs(d.q[..., j]).max())
-        delta = min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
+        delta = _delta(family, j, size, d)
         total: Array | float = 0.0
         for at, weight in WEIGHTS:
             e = at * delta
