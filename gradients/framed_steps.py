@@ -79,6 +79,12 @@ class FramedSolvers:
         return np.where(own.fixed[..., None], 0.0, x)
 
 
+def _rate(system: System, stiffness: Array) -> float:
+    """Return about how large K/M is in 1/s²."""
+    diagonal = np.abs(np.einsum("nii->n", stiffness[system.pattern.diagonal()])).sum()
+    return float(diagonal / (3.0 * system.mass_values[system.pattern.diagonal()].sum())) or 1.0
+
+
 @final
 class FramedForces(StepForces):
     """The forces of an implicit step, by its scheme, with those of its joints."""
@@ -130,7 +136,7 @@ class FramedLinearStep(LinearStep):
             joints = system.joints.at(step.t, step.t + step.h)
             multipliers = joints.balance(system, self._middle, total + momentum / scheme.impulse)
             border.take_times(step.t, step.t + step.h)
-            border.begin(step.q0, scheme.inertia, scheme.impulse, 0.0)
+            border.begin(step.q0, scheme.inertia, scheme.impulse, _rate(system, by_end))
             border.at_increment(border.unknowns(multipliers), self._middle, step.q1, total)
             border.add_stiffness(self._alpha, by_end)
             border.add_stiffness(1.0 - self._alpha, by_start)

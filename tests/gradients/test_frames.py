@@ -93,3 +93,31 @@ def test_adjoints_are_those_of_tangents(build, p, name):
     forwards = sx.tangent(build, p, method, TIMES, lambda system, state: cost(state)[0])
     print(found.parameters, forwards.jacobian.sum(axis=0)[0])
     assert np.abs(found.parameters - forwards.jacobian.sum(axis=0)[0]).max() < 1e-8 * np.abs(found.parameters).max()
+
+
+def test_equilibria_and_frequencies():
+    for build, p in ((hanging, P), (beam, B)):
+        watch = lambda system, state: np.append(state.q.ravel(), system.energies_of(state)["total"])  # noqa: E731
+
+        def at_rest(p, build=build, watch=watch):
+            system, state = build(p)
+            return watch(system, sx.equilibria.static_equilibrium(system, state.q).state)
+
+        def ringing(p, build=build):
+            system, state = build(p)
+            return sx.modes.natural_modes(system, sx.equilibria.static_equilibrium(system, state.q).state, 3).frequencies
+
+        found = sx.gradients.equilibrium_tangent(build, p, watch, scales=p)
+        rings = sx.gradients.frequency_tangent(build, p, 3, at="equilibrium", scales=p)
+        for j in range(len(p)):
+            best, off = extrapolated(at_rest, p, j)
+            print(j, np.abs(found.jacobian[:, j] - best).max(), off, np.abs(best).max())
+            best, off = extrapolated(ringing, p, j)
+            print("  ", j, np.abs(rings.derivatives[:, j] - best).max(), off, np.abs(best).max())
+
+
+def hanging(p):
+    system, state = pendulum(p)
+    energies = dict(system.energies)
+    pull = {"pull": sx.actions.NodalLoad([7], [[0.5, 0.3, 0.0]])}
+    return sx.System(system.mass, energies, frames=system.frames, joints=dict(system.joints), loads=pull), system.state(state.q)
