@@ -135,6 +135,11 @@ def gradient(
         if name not in system.energies or name in system.changing:
             fit = [name for name in system.energies if name not in system.changing]
             raise InvalidSystem(f"gradient: factors must be energies with stencils that stay, {fit}, got '{name}'.")
+    if system.inelastic:
+        raise InvalidSystem(
+            f"gradient: the internal variables of '{next(iter(system.inelastic))}' have no derivatives backwards. Use "
+            "tangent."
+        )
     run = DifferentiableRun("gradient", system, family.state, integrator, np.asarray(times, float))
     back = _Backward(family, factors)
     motion = run.begin()
@@ -163,7 +168,7 @@ def gradient(
             if number in at_samples:
                 back.add(*at_samples[number])
             for step in reversed(taken[number - first - 1]):
-                linear, forces = run.linearised(step)
+                linear, forces = run.linearised(step, family.deltas)
                 back.step(linear, forces, step)
         last = first
     if 0 in at_samples:

@@ -19,6 +19,7 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import require_differentiable_parts
 from symplex.gradients.family import WEIGHTS, Build, Family
@@ -332,6 +333,7 @@ def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
     """Return the equilibrium, and the derivatives [n, dim, k] of its positions."""
     system = family.system
     require_differentiable_parts(who, system)
+    refuse_history(system, who)
     state = static_equilibrium(system, family.state.q, t=family.state.t).state
     if system.frames is not None:
         return state, _moved_frames(family, state)
@@ -352,7 +354,7 @@ def _moved_frames(family: Family, state: State) -> Array:
     """Return the derivatives [n, dim, k] of an equilibrium with frames: of a step without inertia that leads to it."""
     start, still = family.state, np.zeros_like(state.q)
     step = Step(state.t, 0.0, start.q, still, still, still, state.q, still)
-    linear = FramedLinearStep(family.system, FramedSolvers(family.system), _BALANCE, step)
+    linear = FramedLinearStep(family.system, FramedSolvers(family.system), _BALANCE, step, family.deltas)
     none = np.zeros_like(family.dq)
     return linear.forward(Variation(family.dq, none, none, none), changes(family, linear.forces, still)).q
 

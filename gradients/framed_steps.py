@@ -15,16 +15,19 @@ Methods that carry accelerations make these rigid after each step, and are left 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
 
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import System
+from symplex.gradients.internal_variables import IncrementChange
 from symplex.gradients.linear_steps import (
     Change,
     ForcesOnStep,
     LinearStep,
+    Names,
     Product,
     Solvers,
     Step,
@@ -32,6 +35,8 @@ from symplex.gradients.linear_steps import (
     Variation,
     applied,
     derivatives_of_forces,
+    evaluated,
+    variables_at_end,
 )
 from symplex.time.implicit.scheme import Scheme
 from symplex.time.solvers.direct import SparseSolver
@@ -92,10 +97,10 @@ class FramedForces(StepForces):
     def __init__(self, of_step: StepForces, step: Step, middle: Array, multipliers: Array):
         self._of_step, self._step, self._middle, self._multipliers = of_step, step, middle, multipliers
 
-    def of(self, system, energies, loads):
+    def of(self, system: System, names: Names) -> Array:
         """Return G − f + Ḡᵀλ [n, 3]."""
-        out = self._of_step.of(system, energies, loads)
-        if system.joints:
+        out = self._of_step.of(system, names)
+        if names.joints:
             joints = system.joints.at(self._step.t, self._step.t + self._step.h)
             joints.add_forces(joints.gradients(self._middle), self._multipliers, out)
         return out
@@ -103,6 +108,10 @@ class FramedForces(StepForces):
     def local(self, system: System, energy: str) -> Array:
         """Return ∂φ/∂x, or the discrete gradients, [m, k, dim]."""
         return self._of_step.local(system, energy)
+
+    def variables(self, system: System) -> Mapping[str, Array]:
+        """Return the internal variables at the end of the step, by the names of parts."""
+        return self._of_step.variables(system)
 
     def conditions(self, system: System) -> Array:
         """Return g [c] at the end."""
@@ -115,10 +124,10 @@ class FramedForces(StepForces):
 class FramedLinearStep(LinearStep):
     """A step of an implicit method that carries no accelerations, of a system with frames."""
 
-    def __init__(self, system: System, solvers: FramedSolvers, scheme: Scheme, step: Step):
+    def __init__(self, system: System, solvers: FramedSolvers, scheme: Scheme, step: Step, deltas: Array):
         assert system.frames is not None, "it is for systems with frames"
         self._system, self._solvers, self._scheme, self._step = system, solvers, scheme, step
-        self._frames, self._free = system.frames, ~system.fixed[..., None]
+        self._frames, self._free, self._deltas = system.frames, ~system.fixed[..., None], deltas
         self._rotations = self._frames.rotations(step.q0, step.q1)
         self._rotations[system.fixed[self._frames.nodes].all(axis=(1, 2))] = np.eye(3)
         self._alpha = 0.5 if scheme.discrete else scheme.alpha  # where forces act
@@ -129,7 +138,7 @@ class FramedLinearStep(LinearStep):
         system, scheme, step, coordinates = self._system, self._scheme, self._step, self._solvers.coordinates
         by_start, by_end, _ = derivatives_of_forces(system, scheme, step)
         forces = ForcesOnStep(scheme, step)
-        total = forces.of(system, system.energies, system.loads)
+        total = forces.of(system, Names.of(system)._replace(joints=()))
         momentum = system.apply_mass(scheme.inertia * (step.q1 - step.q0) - scheme.by_v * step.v0)
         self._border, multipliers = coordinates.border, np.zeros(0)
         if (border := self._border) is not None:
@@ -149,6 +158,10 @@ class FramedLinearStep(LinearStep):
         own = coordinates.system
         self._blocks, still = own.pattern.zeros(3), np.zeros(own.fixed.shape)
         ends = self._middle, step.q1
+        if system.inelastic:
+            of_parts = np.zeros_like(by_end)
+            evaluated(scheme, step).add_derivatives(system, of_parts)
+            by_end += scheme.impulse * of_parts
         coordinates.write_matrix(by_end, ends, still, self._residual, self._alpha, self._blocks)
         if border is not None:
             border.add_border(still, self._blocks)
@@ -159,6 +172,10 @@ class FramedLinearStep(LinearStep):
         scheme, coordinates = self._scheme, self._solvers.coordinates
         carried = self._carried(d.q)
         forces = self._by_end.times(carried) + self._by_start.times(d.q) + scheme.impulse * g.forces
+        if self._system.inelastic:
+            at = evaluated(scheme, self._step)
+            change = IncrementChange(at, d.q, d.z, carried, self._deltas)
+            forces += scheme.impulse * change.of_forces(self._system)
         left = self._resultants(self._middle, forces - scheme.by_v * applied(self._system, d.v))
         left[1 : 2 * len(self._frames) : 2] += self._moments((1.0 - self._alpha) * d.q + self._alpha * carried)
         if self._border is not None:
@@ -166,7 +183,8 @@ class FramedLinearStep(LinearStep):
             left[coordinates.n_nodes :] = self._border.equations(opened + g.conditions)
         q = carried + self._motions(self._step.q1, self._solvers.solve(self._blocks, -left, False))
         a = np.where(self._free, (scheme.inertia * (q - d.q) - scheme.by_v * d.v) / scheme.impulse, 0.0)
-        return Variation(q, d.v + scheme.h * a, a, a)
+        z = variables_at_end(self._system, self._step, d, q, g, self._deltas)
+        return Variation(q, d.v + scheme.h * a, a, a, z)
 
     def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
