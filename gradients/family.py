@@ -35,6 +35,8 @@ Build = Callable[[Array], tuple[System, State]]
 STEP = 3e-4  # δ of a parameter of scale 1: truncation some 1e-14 of smooth functions, rounding some 1e-12
 _PAIR = ((0, -0.25), (3, 0.25))  # of the neighbours at ∓2δ, times 1/δ
 _FIRST = 4  # states at which two must agree with four, one after the other, before two are taken
+_SMOOTH = 1e-2  # relative difference of slopes of a smooth start by two neighbours and by four
+_NOISE = 1e-10  # of a start that does not depend on a parameter
 _AGREE = 1e-10  # how far forces by two neighbours may be from those by four, relative to the largest
 
 
@@ -114,6 +116,7 @@ class Family:
                 if system.is_lumped:
                     masses[:, j] += weight * (np.asarray(system.mass) - np.asarray(self.system.mass))
         self.masses = masses if masses.any() else None
+        self._require_smooth_start()
         self._agreed = [0] * len(self.p)  # states at which two neighbours have been enough, since they last were not
 
     def __len__(self) -> int:
@@ -154,6 +157,19 @@ class Family:
         else:
             return
         raise InvalidSystem(f"{self._who}: parameter {j} changes {what}; there is no derivative by it.")
+
+    def _require_smooth_start(self) -> None:
+        """Check that positions and velocities of the start change smoothly: as two neighbours say, and four."""
+        for kind, four in (("positions", self.dq), ("velocities", self.dv)):
+            for j, some in enumerate(self.neighbours):
+                ends = [getattr(some[k][2], kind[0] if kind[0] == "v" else "q") for k, _ in _PAIR]
+                pair = (ends[1] - ends[0]) / (4.0 * self.deltas[j])
+                rounding = _NOISE * np.abs(ends).max() / self.deltas[j]
+                if np.abs(pair - four[..., j]).max() > _SMOOTH * np.abs(four[..., j]).max() + rounding:
+                    raise InvalidSystem(
+                        f"{self._who}: {kind} at the start do not change smoothly with parameter {j}; there is no "
+                        "derivative by it. Take one that keeps the numbering and the shape of the mesh."
+                    )
 
     def slope(self, j: int, evaluate: Callable[[System], Array]) -> Array:
         """Return the derivative by parameter j of what a function of a system returns."""

@@ -324,3 +324,34 @@ def test_a_problem_with_other_bodies_has_its_own_mesh(tmp_path):
     body = text[: text.index("[integrator]")]
     two = sx.Scenario.parse(body.replace('"block"', '"other"') + text, tmp_path / "two.toml").build(like=one)
     assert len(two.mesh.points) == 2 * len(one.mesh.points)
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "keys", "columns"),
+    [
+        (
+            "four_bar.toml",
+            {"run.duration": 0.2},
+            ["define.c", "joint.axle.torque", "rigid_body.coupler.density"],
+            ["kinetic", "angular_momentum_y"],
+        ),
+        (
+            "right_angle_cantilever.toml",
+            {"run.duration": 2.0},
+            ["beam.elbow.properties.torsion", "beam.elbow.properties.mass"],
+            ["tip.displacement_z_mean", "clamp.torque"],
+        ),
+    ],
+)
+def test_sensitivities_of_mechanisms_and_beams(file, changes, keys, columns):
+    run = KeyedRun(sx.Scenario.read(EXAMPLES / file).with_values(changes), keys, columns)
+    end = float(run.times[-1])
+    found = run.tangent(run.values, np.abs(run.values), end)
+    for j, value in enumerate(run.values):
+        e = np.zeros(len(keys))
+        e[j] = 1e-4 * value
+        slope = (run.run(run.values + e, end, run.values) - run.run(run.values - e, end, run.values)) / (2.0 * e[j])
+        assert (np.abs(slope - found.jacobian[..., j]).max(axis=0) < 1e-5 * np.abs(slope).max(axis=0)).all(), keys[j]
