@@ -1339,6 +1339,12 @@ windows = [0.01, 0.02]
 name = "top"
 body = "beam"
 """,
+            """
+[fit]
+parameters = [{ key = "body.beam.material.young", range = [1e11, 3e11] }]
+frequencies = [{ number = 1, value = 81.2, deviation = 0.4 }, { number = 3, value = 495, deviation = 2 }]
+at = "equilibrium"
+""",
         ]
     },
     "stage": {
