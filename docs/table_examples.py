@@ -109,6 +109,14 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "blade"
+mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
+material = { young = 70e9, poisson = 0.33, density = 2700 }
+translate = [0, 0, -2]
+rigid = "root"                     # the rigid body "blade.root"
+""",
+            """
+[[body]]
 name = "bracket"
 mesh = { bundled = "bracket" }
 material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
@@ -378,6 +386,28 @@ equations = [
     ],
 ]
 """
+        ]
+    },
+    "cyclic": {
+        "": [
+            """
+[[body]]
+name = "quarter"                   # of a square plate
+mesh = { box = [0.2, 0.2, 0.02], cells = [4, 4, 1], split = "hexahedra" }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+translate = [0, 0, -1]
+
+[[cyclic]]
+name = "quarters"
+body = "quarter"
+low = "y_min"
+high = "x_min"
+sectors = 4
+axis = [0, 0, 1]
+point = [0, 0, 0]
+tolerance = 1e-6
+stiffness = 1e11
+""",
         ]
     },
     "pretension": {
@@ -967,6 +997,34 @@ symmetry = "y=0"
 """,
             """
 [[support]]
+name = "slope"
+body = "beam"
+group = "x_min"
+direction = [1, 0, 1]
+stiffness = 1e9
+""",
+            """
+[[support]]
+name = "mirror"
+body = "beam"
+symmetry = { point = [0, 0, 0], normal = [1, 0, 0] }
+""",
+            """
+[[support]]
+name = "bearing"
+body = "beam"
+group = "x_max"
+cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "stretched"
+body = "beam"
+field = ["0.01*x", "-0.003*y", "-0.003*z"]
+history = { kind = "ramp", duration = 1e-3 }
+""",
+            """
+[[support]]
 name = "table"
 body = "beam"
 group = "x_min"
@@ -1098,6 +1156,7 @@ until = 5e-4
 """
         ]
     },
+    "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
     "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
     "load": {
         "nodal": [

@@ -449,6 +449,16 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no support {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        oblique = [(str(support.name), nodes) for support, nodes in self._supports if support.is_oblique]
+        for name, nodes in oblique:
+            if requested == name:
+                yield ForceProbe(table.name, [name], nodes, what="reaction", about=table.about)
+                return
+        if oblique and requested == _ALL:
+            raise ScenarioError(
+                f"support '{oblique[0][0]}' is oblique, held by an energy, whose forces are not among those of all "
+                "supports; give each support a probe of its own."
+            )
         parts = [self._held(requested, leg) for leg in self._legs]
         changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])
