@@ -736,6 +736,13 @@ interpolation = "spline"
         "": [
             """
 [[shell]]
+name = "membrane"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+thickness = 0.01
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[shell]]
 name = "plate"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
@@ -838,6 +845,46 @@ rotate = { axis = [0, 1, 0], degrees = 10 }
 translate = [0, 0, 1]
 velocity = [1, 0, 0]
 angular_velocity = [0, 0, 2]
+""",
+            """
+[[beam]]
+name = "damper"
+mesh = { line = 1.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[beam]]
+name = "post"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, Z1 = 6e-6, Z2 = 6e-6, Zt = 9e-6 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_stress = 2.4e8, hardening = 1e9, back_modulus = 1e9 }
+""",
+            """
+[[beam]]
+name = "column"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_table = [[0, 2.4e8], [0.1, 3e8]] }
+""",
+            """
+[[beam]]
+name = "stud"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
+material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 9 }
+""",
+            """
+[[beam]]
+name = "strut"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.4e8, power_modulus = 1e8, power = 0.5 }
 """,
             """
 [[beam]]

@@ -40,7 +40,7 @@ from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
-from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
+from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -259,14 +259,13 @@ class Body(Entry):
                 "{method} needs mass at all nodes; take another integrator, such as {others}, or leave massless out."
             )
             yield Need("massless nodes", message)
-        message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
         materials = self.material_of_group.values()
         if any(item.is_plastic for item in materials):
             yield from needs_of_history("its material flows")
         if any(item.viscous for item in materials):
-            yield Need("internal variables", message)
+            yield needs_of_overstress()
         elif any(item.is_viscous for item in materials):
-            yield Need("loads", message)
+            yield needs_of_overstress()._replace(trait="loads")
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its elements in their place, without those that are rigid."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars, OfBeams, OfShells
-from symplex.fem.outputs.inelastic_probe import OfBonds
+from symplex.fem.outputs.inelastic_probe import OfBonds, OfHinges
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.messages import place
@@ -21,7 +21,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfBeams, OfShells]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfHinges, OfBeams, OfShells]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "11", "22", "12", "norm"]
 _MOST_PLACES = 1000
 
@@ -67,9 +67,10 @@ class ProbeTable(Entry):
         list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
         "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
-        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about "
-        "the axes of their section, `rotation` of their nodes; membrane and transverse forces and bending moments of "
-        "elements of shells, for each unit of length along their axes.",
+        "`plastic_rotation`, `utilization` and `plastic_work` of beams that do, `damage` and `opening` of bonds that "
+        "break, forces, moments and torque of members of beams, along and about the axes of their section, `rotation` "
+        "of their nodes; membrane and transverse forces and bending moments of elements of shells, for each unit of "
+        "length along their axes.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,
