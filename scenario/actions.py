@@ -42,7 +42,7 @@ _ON_PLANE = 1e-6  # of the size of a body, how near to a plane of symmetry a nod
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
-def _time_or_name() -> Quantity:
+def time_or_name() -> Quantity:
     """A time in s, or the name of a condition."""
     time = not_negative("s")
 
@@ -67,13 +67,13 @@ class Timed(Entry):
     until_event: ClassVar[str | None] = None
     begin: Annotated[
         float,
-        _time_or_name(),
+        time_or_name(),
         "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
         Key("from"),
     ] = 0.0
     until: Annotated[
         float | None,
-        _time_or_name(),
+        time_or_name(),
         "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 

@@ -109,9 +109,11 @@ def test_steps_back_lead_to_the_start():
     assert np.abs(method.start(system, end.reversed()).advance(2.0).q - start.q).max() < 1e-12
 
 
-def test_a_motion_goes_on_to_the_last_bit():
-    _, system, start = moving("spherical")
-    method = sx.EnergyMomentum(0.02)
+@pytest.mark.parametrize(
+    ("method", "kind"), [(sx.EnergyMomentum(0.02), "spherical"), (sx.Rattle(0.002, {}), "revolute")], ids=str
+)
+def test_a_motion_goes_on_to_the_last_bit(method, kind):
+    _, system, start = moving(kind)
     motion = method.start(system, start)
     motion.advance(0.5)
     stored = motion.checkpoint()
