@@ -29,11 +29,14 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
-from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.frames import Frames, nodal_mass
 from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
     add_joint_gradients,
+    along_rooms,
+    factorise_along,
+    keep_along,
     write_conditions,
     write_joint_values,
 )
@@ -838,6 +841,31 @@ class Joints(Mapping[str, Joint]):
         forces = np.zeros_like(q)
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """All frames that conditions are on: the condition, which of its frames, and the frame, of each [k]."""
+        condition, side = map(np.ascontiguousarray, np.nonzero(self.frame >= 0))
+        return condition, side, self.frame[condition, side]
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are so many conditions that their matrix should be a sparse one."""
+        return self.size > _DENSE
+
+    def keep_along(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return rigid velocities and accelerations [n, 3] of frames made those that joints let be, none being given."""
+        frames = self._of_joints()
+        if self.has_many:
+            v, a = frames.rigid_motion(system, q, self.velocities(system, q, v), a)
+            return v, self.accelerations(system, q, v, a)
+        of, ends, rooms = self.conditions, self.ends, along_rooms(self.size)
+        of_frames = frames.nodes, frames.is_rod, frames.held, nodal_mass(system), np.asarray(system.fixed)
+        rank, v = factorise_along(of, *ends, q, *of_frames, rooms, np.empty_like(q), np.empty_like(q)), v.copy()
+        keep_along(of, *ends[:2], v, False, v, rooms, rank)
+        v, a = frames.rigid_motion(system, q, v, a)
+        keep_along(of, *ends[:2], v, True, a, rooms, rank)
+        return v, a
 
     def velocities(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""
