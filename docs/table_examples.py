@@ -972,6 +972,7 @@ kind = "spherical"
 bodies = ["flap", "girder"]      # at a node of the beam, here that of a group
 at = [2, 4, 0]
 groups = ["", "x_max"]
+until = 5e-4                     # it is released then
 """,
             """
 [[joint]]
@@ -1572,6 +1573,26 @@ reduce = ["mean", "max"]
             '\n[[probe]]\nname = "turn"\nbody = "girder"\ngroup = "x_max"\nquantities = ["rotation", "velocity"]\n',
             '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
             '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
+            """
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [0, 1, 0]
+until = "torn"
+
+[[probe]]
+name = "pull"
+joint = "hinge"
+quantities = ["force", "angle", "angular_velocity"]
+components = ["norm"]
+
+[[when]]
+name = "torn"
+probe = "pull"
+above = 1e3                      # N
+""",
             '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'
             '[[velocity]]\nbody = "beam"\nvelocity = [0, 0, 0.1]\n',
         ]

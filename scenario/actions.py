@@ -49,7 +49,7 @@ _ALONG = 1e-12  # how far a unit normal may be from an axis to be along it
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
-def _time_or_name() -> Quantity:
+def time_or_name() -> Quantity:
     """A time in s, or the name of a condition."""
     time = not_negative("s")
 
@@ -74,13 +74,13 @@ class Timed(Entry):
     until_event: ClassVar[str | None] = None
     begin: Annotated[
         float,
-        _time_or_name(),
+        time_or_name(),
         "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
         Key("from"),
     ] = 0.0
     until: Annotated[
         float | None,
-        _time_or_name(),
+        time_or_name(),
         "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 

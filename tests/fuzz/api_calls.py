@@ -204,6 +204,9 @@ def hinge() -> sx.structures.Joint:
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
 
+HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
     """Let a frame on a hinge move for a step."""
     frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
@@ -834,6 +837,15 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "JointProbe": _call(
+            sx.outputs.JointProbe,
+            lambda made: look(made, HUNG),
+            name="p",
+            system=HUNG,
+            joint="hinge",
+            quantities=["angle", "force"],
+            components=["norm"],
         ),
         "check_inelastic": _call(
             sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0

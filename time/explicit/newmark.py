@@ -159,7 +159,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
-            return (IMPLICIT - {"consistent mass", "barriers"}) | more
+            return (IMPLICIT - {"consistent mass", "barriers"}) | more | {"moving joints"}
         return IMPLICIT | more
 
     def __post_init__(self):
