@@ -190,6 +190,8 @@ class BarMaterial(PlasticKeys):
                     f"has {key}, which bars that yield do not have; take the yield stress by the plastic strain, and "
                     "back_modulus without recovery"
                 )
+        if self.return_mapping != "radial":
+            raise ValueError("has return_mapping, which is of solids: along a bar there is one direction of flow")
 
 
 class BreakingKeys(Entry):
