@@ -28,8 +28,6 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.fem.solids.eroding import Eroding
-from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
@@ -282,12 +280,8 @@ class Body(Entry):
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
         for part in world.inertia.parts[self.name]:
-            solid, hardening = part.solid(world.mesh.points), part.material.flow()
-            if hardening is None:
-                world.add(part.name, solid)
-                continue
-            metal, limit = Plastic(solid, hardening), part.material.failure_strain
-            world.add(part.name, metal if limit is None else Eroding(metal, limit))
+            solid = part.solid(world.mesh.points)
+            world.add(part.name, part.material.metal(solid) if part.material.is_plastic else solid)
 
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""
