@@ -361,7 +361,7 @@ class Support(Timed):
 
     def _equations(self, world: Builder) -> LinearConstraints:
         """Return n · u = 0 for each node and direction."""
-        mesh, nodes = world.mesh, world.nodes_of_support(self)
+        mesh, nodes = world.mesh, world.nodes_of_support(self)  # pyright: ignore[reportArgumentType]
         framed = world.inertia.framed.get(self.body)
         if framed is not None:
             if self.symmetry is not None:

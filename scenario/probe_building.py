@@ -340,9 +340,8 @@ class ProbeBuilder:
         m, members = len(beam.structure.lines), self._members(table, beam.particles[:, 0][beam.structure.lines])
         if table.points is not None:
             members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
-        reduce = (
-            table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
-        )
+        alone = table.members or table.points or m == 1
+        reduce: list[Reduction] = table.reduce if table.reduce is not None else [] if alone else ["mean"]
         if forces := [one for one in quantities if one in OF_BEAMS]:
             yield BeamProbe(
                 table.name,

@@ -162,7 +162,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
-            return (IMPLICIT - {"consistent mass", "barriers"}) | more | {"moving joints"}
+            more.add("moving joints")
+            return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 
     def __post_init__(self):
@@ -425,7 +426,7 @@ class NewmarkMotion(FixedStepMotion):
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
         step, kind = divmod(number, _KINDS)
-        steps, n, loads, apart = self._taking
+        steps, _, loads, apart = self._taking
         table = self._table_apart if apart else self._table
         k = step % len(steps.sizes)
         h = float(steps.sizes[k])

@@ -112,9 +112,8 @@ def cyclic_modes(
         found.append((diameter, squares, np.asarray((T @ vectors).T, complex)))
     shapes = np.concatenate([some for _, _, some in found])
     squares = np.concatenate([some for _, some, _ in found])
-    rounding = max(
-        round_off_of_squares(motions, part.reshape(-1, *state.q.shape)) for part in (shapes.real, shapes.imag)
-    )
+    parts = (np.asarray(part, float).reshape(-1, *state.q.shape) for part in (shapes.real, shapes.imag))
+    rounding = max(round_off_of_squares(motions, part) for part in parts)
     squares = np.where(np.abs(squares) <= max(rounding, 1e-3 * unit), 0.0, squares)
     largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=1)[:, None], axis=1)
     shapes = (shapes * (np.abs(largest) / largest)).reshape(-1, *state.q.shape)
@@ -124,7 +123,7 @@ def cyclic_modes(
 
 def _lowest(K: sp.csr_array, M: sp.csr_array, n: int, unit: float) -> tuple[Array, Complex]:
     """Return the lowest ω² [k] in 1/s² of Hermitian matrices, ascending, and vectors [r, k] with aᴴ M a = 1."""
-    size = K.shape[0]
+    size = len(K.indptr) - 1
     moving = int(np.count_nonzero(np.abs(M.diagonal()) > 0.0))
     if not moving:
         return np.empty(0), np.empty((size, 0), complex)
@@ -149,7 +148,7 @@ def _dense(K: sp.csr_array, M: sp.csr_array, n: int, shift: float) -> tuple[Arra
     """Return 1/(ω² − σ) [n], and vectors, of full matrices; M may be singular."""
     from scipy.linalg import LinAlgError, eigh
 
-    size = K.shape[0]
+    size = len(K.indptr) - 1
     try:
         return eigh(M.toarray(), (K - shift * M).toarray(), subset_by_index=[size - n, size - 1])
     except LinAlgError as error:
@@ -160,7 +159,7 @@ def _sparse(K: sp.csr_array, M: sp.csr_array, n: int, shift: float) -> tuple[Arr
     """Return the same by Lanczos' method with factors that show by their pivots whether K − σM is definite."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, splu
 
-    size = K.shape[0]
+    size = len(K.indptr) - 1
     options: Any = {"SymmetricMode": True}
     factors = splu(sp.csc_matrix(K - shift * M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
     pivots = factors.U.diagonal()
@@ -170,7 +169,7 @@ def _sparse(K: sp.csr_array, M: sp.csr_array, n: int, shift: float) -> tuple[Arr
     operator = LinearOperator((size, size), lambda a: factors.solve(M @ a), dtype=complex)  # pyright: ignore
     start = factors.solve(M @ np.random.default_rng(0).standard_normal(size).astype(complex))
     try:
-        found: Any = eigs(operator, min(n + 2, size - 2), which="LM", v0=start, tol=_CONVERGED, maxiter=_RESTARTS)
+        found: Any = eigs(operator, min(n + 2, size - 2), which="LM", v0=start, tol=_CONVERGED, maxiter=_RESTARTS)  # pyright: ignore
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
             f"the frequencies of the sector were not found: {len(error.eigenvalues)} of {n} after {_RESTARTS} "
