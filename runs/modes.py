@@ -354,7 +354,7 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
     asked = [probe for _, probe in probes]
     values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if reported else None
     # Velocities and accelerations of a shape are those of its displacement, by the frequency.
-    kept = [k for k, (_, column) in enumerate(reported) if column.unit not in ("m/s", "m/s²")]
+    kept = [k for k, (_, column) in enumerate(reported) if column.unit not in ("m/s", "m/s²", "rad/s")]
     columns = [
         Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (reported[k] for k in kept)
     ]

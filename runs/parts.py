@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
+from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_HINGES, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.inelastic_bars import InelasticBars
@@ -33,12 +34,14 @@ from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.structures.outlines import skin_of
+from symplex.fem.structures.section_forces import SectionForces
 from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
+from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
 from symplex.scenario.mass_scaling import KINETIC, MOMENTUM, ScaledBody
 from symplex.scenario.rigid_nodes import RigidNodeSet, RigidNodeSets
@@ -312,9 +315,12 @@ class BeamPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return a component of the forces and moments in the middle of elements."""
-        if name not in OF_BEAMS:
+        if name in OF_BEAMS:
+            return parts.section_forces(self.beam)(state)[:, list(OF_BEAMS).index(name)]
+        flowing = parts.inelastic.get(self.name)
+        if flowing is None or name not in (*OF_HINGES, "plastic_strain"):
             return None
-        return self.beam.structure.section_forces(self.beam.own(state.q))[:, list(OF_BEAMS).index(name)]
+        return flowing.fields(state.q, state.internal[self.name])[name]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -377,8 +383,7 @@ class ShellPart(Part):
         """Return forces or moments in the middle of elements."""
         if name not in PLACES_OF_SHELLS:
             return None
-        found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
-        return found[:, PLACES_OF_SHELLS[name]]
+        return parts.section_forces(self.shell)(state)[self.shell.numbers][:, PLACES_OF_SHELLS[name]]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -610,7 +615,7 @@ class Parts(Sequence[Part]):
         """Return the requested fields of cells, by name and part."""
         found = {}
         of_solids = (name for name in requested if name in OF_SOLIDS and name != "von_mises")
-        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_SHELLS)
+        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_HINGES, *OF_SHELLS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
@@ -621,6 +626,15 @@ class Parts(Sequence[Part]):
     def eroding(self) -> dict[str, Eroding]:
         """The bodies' parts of which elements may go, by name."""
         return {name: part for name, part in self._system.inelastic.items() if isinstance(part, Eroding)}
+
+    @property
+    def inelastic(self) -> Mapping[str, Inelastic]:
+        """The inelastic parts of the system."""
+        return self._system.inelastic
+
+    def section_forces(self, framed: Framed) -> SectionForces:
+        """Return the section forces of a beam or shell, with those of its parts with history."""
+        return SectionForces(framed.structure, self._system.inelastic, framed.first)
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the rotation vectors [n, 3] in rad of nodes of beams and shells, if requested; zero at others."""

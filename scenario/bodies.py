@@ -29,8 +29,6 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.fem.solids.eroding import Eroding
-from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
@@ -42,7 +40,7 @@ from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.actions import Timed, time_or_name
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
-from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
+from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -285,14 +283,13 @@ class Body(Timed):
                 "{method} needs mass at all nodes; take another integrator, such as {others}, or leave massless out."
             )
             yield Need("massless nodes", message)
-        message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
         materials = self.material_of_group.values()
         if any(item.is_plastic for item in materials):
             yield from needs_of_history("its material flows")
         if any(item.viscous for item in materials):
-            yield Need("internal variables", message)
+            yield needs_of_overstress()
         elif any(item.is_viscous for item in materials):
-            yield Need("loads", message)
+            yield needs_of_overstress()._replace(trait="loads")
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its elements in their place, without those that are rigid."""
@@ -309,12 +306,8 @@ class Body(Timed):
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
         for part in world.inertia.parts[self.name]:
-            solid, hardening = part.solid(world.mesh.points), part.material.flow()
-            if hardening is None:
-                world.add(part.name, solid)
-                continue
-            metal, limit = Plastic(solid, hardening), part.material.failure_strain
-            world.add(part.name, metal if limit is None else Eroding(metal, limit))
+            solid = part.solid(world.mesh.points)
+            world.add(part.name, part.material.metal(solid) if part.material.is_plastic else solid)
 
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""

@@ -141,14 +141,16 @@ class Builder:
         self._added_by: list[tuple[Entry, str]] = []  # of which table each of them is
         self._adding: Entry | None = None
 
-    def add(self, name: str, part: Energy | Load | Inelastic) -> None:
-        """Add an energy, a load or an inelastic part of the table that is asked for them."""
+    def add(self, name: str, part: Energy | Load | Inelastic | Joint) -> None:
+        """Add an energy, a load, an inelastic part or a joint of the table that is asked for them."""
         assert self._adding is not None
         self._added_by.append((self._adding, name))
         if isinstance(part, Energy):
             self.energies[name] = part
         elif isinstance(part, Inelastic):
             self.inelastic[name] = part
+        elif isinstance(part, Joint):
+            self.joints[name] = part
         else:
             self.loads[name] = part
 
@@ -248,6 +250,7 @@ class Builder:
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
         frames = self._frames(supports, fixed, first, last)
+        joints = {name: joint for name, joint in self.joints.items() if name not in without}
         return self._make_system(
             mass,
             {name: energies.get(name, energy) for name, energy in self.energies.items() if name not in without},
@@ -257,7 +260,7 @@ class Builder:
             moving=moving | driven,
             massless=self.inertia.massless,
             **({} if frames is None else {"frames": frames}),
-            **({"joints": self.joints} if self.joints else {}),
+            **({"joints": joints} if joints else {}),
         )
 
     def _inactive(self, first: float, last: float, happened: Mapping[str, float]) -> list[str]:

@@ -31,6 +31,7 @@ from symplex.fem.actions.supports import AXES
 from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
+from symplex.fem.outputs.joint_probe import FORCES
 from symplex.fem.outputs.probe import NORM
 from symplex.fem.system import Load, State
 from symplex.meshes.mesh import Mesh
@@ -224,8 +225,12 @@ def wrong_places(table: ResponseTable, probes: Sequence[ProbeTable]) -> list[str
 
 def unlike_swings(probe: ProbeTable) -> str | None:
     """Return what of a probe has no complex amplitude, in words."""
-    if probe.acts_on not in ("body", "support"):
+    if probe.acts_on not in ("body", "joint", "support"):
         return f"reports the forces of {probe.acts_on}s, which have no response; name probes of bodies and supports"
+    if probe.acts_on == "joint":
+        odd = next((one for one in probe.quantities or FORCES if one in FORCES), None)
+        what = 'which has no response; give others, as quantities = ["angle"]'
+        return None if odd is None else f"has the {odd} of a joint, {what}"
     for quantity in probe.quantities or ():
         if quantity not in _LINEAR:
             return f"has {quantity}, which does not swing in proportion to a motion; there are {listed(_LINEAR)}"

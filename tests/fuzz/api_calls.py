@@ -219,6 +219,9 @@ def hinge() -> sx.structures.Joint:
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
 
+HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
     """Let a frame on a hinge move for a step."""
     frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
@@ -259,6 +262,14 @@ def apply(load: Callable[..., Any]) -> None:
     """Take a load into a system and look at its forces."""
     loaded = system(loads={"load": load})
     finite(start(loaded).a)
+
+
+def flow_of(part):
+    """An increment of a beam."""
+    q = OF_BEAM.points + 1e-2 * np.random.default_rng(0).normal(size=OF_BEAM.points.shape)
+    z = part.relaxed(OF_BEAM.points)
+    finite(part.mean_force(OF_BEAM.points, z, q, 0.1))
+    part.after(OF_BEAM.points, z, q, 0.1)
 
 
 def relax(part: Any) -> None:
@@ -550,12 +561,25 @@ def calls() -> dict[str, Call]:
             viscosity=[[[0.1]]],
         ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
-        "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
+        "Section": _call(
+            sx.structures.Section,
+            ignore,
+            area=0.1,
+            I1=1e-3,
+            I2=2e-3,
+            J=1e-3,
+            k1=0.8,
+            k2=0.9,
+            Z1=1e-2,
+            Z2=1e-2,
+            Zt=1e-2,
+        ),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
         "Section.circle": _call(sx.structures.Section.circle, ignore, radius=0.1),
         "Section.pipe": _call(sx.structures.Section.pipe, ignore, radius=0.1, thickness=0.01),
         "Section.box": _call(sx.structures.Section.box, ignore, height=0.1, width=0.2, thickness=0.01),
         "Section.i_beam": _call(sx.structures.Section.i_beam, ignore, height=0.2, width=0.1, web=0.01, flange=0.01),
+        "Section.limits": _call(sx.structures.Section.circle(0.1).limits, ignore, yield_stress=1e8),
         "Section.of": _call(sx.structures.Section.circle(0.1).of, ignore, material=RUBBER),
         "BeamProperties": _call(
             sx.structures.BeamProperties,
@@ -708,6 +732,7 @@ def calls() -> dict[str, Call]:
             components=["11", "norm"],
             reduce=["max"],
             labels=["a"],
+            inelastic={},
         ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
@@ -718,6 +743,7 @@ def calls() -> dict[str, Call]:
             members=[0],
             first=0,
             reduce=["sum"],
+            inelastic={},
         ),
         "ReactionProbe": _call(
             sx.outputs.ReactionProbe,
@@ -772,6 +798,20 @@ def calls() -> dict[str, Call]:
             law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
             dim=3,
         ),
+        "YieldingBeams": _call(
+            sx.structures.YieldingBeams,
+            flow_of,
+            beam=OF_BEAM,
+            limits=[1.0, 0.1, 0.1, 0.1],
+            hardening=sx.Hardening(1.0, 0.5),
+            first=0,
+        ),
+        "ViscoelasticSections": _call(
+            sx.structures.ViscoelasticSections, flow_of, strains=OF_BEAM.strains, factors=[0.5, 0.2], times=[0.1, 1.0]
+        ),
+        "ViscoelasticSections.prony": _call(
+            sx.structures.ViscoelasticSections.prony, flow_of, strains=OF_BEAM.strains, ratios=[0.3], times=[0.1]
+        ),
         "YieldingBar": _call(
             sx.structures.YieldingBar,
             lambda law: strain(sx.InelasticBars(PAIRS, law)),
@@ -812,6 +852,15 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "JointProbe": _call(
+            sx.outputs.JointProbe,
+            lambda made: look(made, HUNG),
+            name="p",
+            system=HUNG,
+            joint="hinge",
+            quantities=["angle", "force"],
+            components=["norm"],
         ),
         "check_inelastic": _call(
             sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
