@@ -1590,6 +1590,14 @@ stage = "impact"
         "": [
             """
 [[probe]]
+name = "sway"                      # of the end, relative to the shaken one
+body = "beam"
+group = "x_max"
+quantities = ["displacement", "acceleration"]
+relative_to = "clamp"
+""",
+            """
+[[probe]]
 name = "tip"
 body = "beam"
 points = [[1, 0.05, 0.05]]

@@ -185,7 +185,10 @@ class ProbeBuilder:
                 components=_those(table.components, ("x", "y", "z")),
                 reduce=self._reduce(table),
                 labels=labels,
+                relative_to=self._base_of(table),
             )
+        elif table.relative_to is not None:
+            raise ScenarioError(f"relative_to goes with displacement, velocity and acceleration, not {requested[0]}.")
         if ROTATION in of_motion:
             yield self._of_rotation(table, self._framed[body])
         if of_solids:
@@ -196,6 +199,16 @@ class ProbeBuilder:
             yield from self._of_beam(table, of_bars, beam)
         elif of_bars:
             yield from self._of_bars(table, of_bars)
+
+    def _base_of(self, table: ProbeTable) -> IntArray | None:
+        """Return the nodes of the support to which motions are relative, if they are."""
+        if table.relative_to is None:
+            return None
+        names = {support.name or str(k + 1): nodes for k, (support, nodes) in enumerate(self._supports)}
+        if table.relative_to not in names:
+            known = suggestion(table.relative_to, [*names])
+            raise ScenarioError(f"relative_to: there is no support {shown(table.relative_to)}; {known}")
+        return names[table.relative_to]
 
     def _of_members(self, body: str) -> str:
         if body in self._shells:

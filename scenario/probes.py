@@ -91,6 +91,11 @@ class ProbeTable(Entry):
     interpolate: Annotated[
         bool, "`false`: take the node nearest to a point, which must be no farther away than its elements reach."
     ] = True
+    relative_to: Annotated[
+        Text | None,
+        "Name of a `[[support]]`, such as a shaken base: displacements, velocities and accelerations are those less "
+        "the mean of its nodes.",
+    ] = None
     about: Annotated[Triple, vector("m"), "Point about which moments are taken."] = ZERO
     every: Annotated[
         int, whole(1, 10 * MOST_FRAMES), "A row at each so many samples; may be smaller than `history_every`."
@@ -120,6 +125,8 @@ class ProbeTable(Entry):
         given = [key for key in _OF_BODIES if getattr(self, key) is not None]
         if len(given) > 1:
             raise ValueError(f"has {given[0]} and {given[1]}; give one of {', '.join(_OF_BODIES)}")
+        if self.relative_to is not None and self.body is None:
+            raise ValueError("relative_to is given, which goes with motions of a body")
         if not self.interpolate and self.points is None:
             raise ValueError("interpolate is false, which goes with points")
         if any(self.about) and (self.body is not None or self.joint is not None):

@@ -48,6 +48,8 @@ class NodalProbe(DeferredProbe):
         Of ``mean``, ``max``, ``min``, ``sum`` over the places; default: each place.
     labels : sequence of str, optional
         What the places are called; default: the numbers of nodes, or 1, 2 … of points.
+    relative_to : int [r], optional
+        Nodes: displacements, velocities and accelerations are those less their mean there, as of a base.
     dim : int, default 3
 
     Raises
@@ -66,6 +68,7 @@ class NodalProbe(DeferredProbe):
         components: Sequence[str] | None = None,
         reduce: Sequence[str] = (),
         labels: Sequence[str] | None = None,
+        relative_to: Nodes | None = None,
         dim: Annotated[int, whole(1, 3)] = 3,
     ):
         require("NodalProbe", quantities, MOTIONS)
@@ -76,17 +79,28 @@ class NodalProbe(DeferredProbe):
             raise InvalidSystem("NodalProbe: there is no place; name a node at least.")
         if labels is None:
             labels = [str(k) for k in (self._nodes if self._weights is None else range(1, count + 1))]
-        self._start = np.zeros(dim)
+        self._base = None if relative_to is None else np.unique(node_indices("NodalProbe", relative_to))
+        if self._base is not None and (not len(self._base) or "position" in quantities):
+            raise InvalidSystem(
+                "NodalProbe: relative_to must name a node at least, and goes with displacements, velocities and "
+                "accelerations."
+            )
+        self._start, self._base_start = np.zeros(dim), np.zeros(dim)
         if "displacement" in quantities:
             if reference is None:
                 raise InvalidSystem("NodalProbe: displacements need the undeformed positions; give reference=points.")
             start = np.array(reference, dtype=float)
             require_nodal("NodalProbe", "reference, the undeformed positions, has", start, self._nodes.max() + 1, dim)
             self._start = start[self._nodes]
+            if self._base is not None:
+                last = int(self._base.max()) + 1
+                require_nodal("NodalProbe", "reference, the undeformed positions, has", start, last, dim)
+                self._base_start = start[self._base].mean(axis=0)
         self._quantities = tuple(quantities)
         self._numbers = [Numbers(f"{name}: {one}", one, AXES[:dim], labels, components, reduce) for one in quantities]
         self.columns = tuple(column for numbers in self._numbers for column in numbers.columns)
-        self.needs: Needs = {_ARRAYS[one]: np.unique(self._nodes) for one in quantities}
+        every = self._nodes if self._base is None else np.concatenate([self._nodes, self._base])
+        self.needs: Needs = {_ARRAYS[one]: np.unique(every) for one in quantities}
 
     def rows(self, seen: Observation | Snapshots) -> Array:
         """Return the numbers [s, columns] of one state, or of several."""
@@ -95,6 +109,9 @@ class NodalProbe(DeferredProbe):
             values = seen.at(_ARRAYS[quantity], self._nodes)
             if quantity == "displacement":
                 values = values - self._start
+            if self._base is not None:
+                base = seen.at(_ARRAYS[quantity], self._base).mean(axis=1, keepdims=True)
+                values = values - (base - self._base_start if quantity == "displacement" else base)
             found.append(numbers.of(_at_places(self._weights, values)))
         return np.concatenate(found, axis=1)
 

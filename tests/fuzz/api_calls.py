@@ -681,6 +681,7 @@ def calls() -> dict[str, Call]:
             components=["x", "norm"],
             reduce=["mean"],
             labels=None,
+            relative_to=[1],
             dim=3,
         ),
         "SolidProbe": _call(

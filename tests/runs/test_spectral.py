@@ -37,6 +37,11 @@ name = "head"
 body = "top"
 quantities = ["displacement", "velocity", "acceleration"]
 [[probe]]
+name = "sway"
+body = "top"
+quantities = ["displacement", "velocity", "acceleration"]
+relative_to = "table"
+[[probe]]
 name = "force"
 body = "leg"
 [[probe]]
@@ -109,6 +114,12 @@ def test_response_spectrum_of_the_record_is_the_motion(tmp_path):
     assert largest["force_axial_force"] == pytest.approx(STIFFNESS * largest["top_displacement_z"], rel=1e-6)
     assert largest["top_acceleration_z"] == pytest.approx(value * 9.81, rel=1e-3)
     assert found.rows()[0]["effective_mass"] == pytest.approx(3.0, rel=1e-6)
+    (sway,) = next(built.probes for built in problem.probes if built.table.name == "sway")
+    end = problem.integrator.start(problem.system, problem.state).advance(0.7)
+    seen = sway.of(problem.system, end)
+    assert seen["displacement_z_mean"] == pytest.approx(end.q[1, 2] - end.q[0, 2] - 1.0, abs=1e-15)
+    assert seen["velocity_z_mean"] == pytest.approx(end.v[1, 2] - end.v[0, 2], abs=1e-14)
+    assert seen["acceleration_z_mean"] == pytest.approx(end.a[1, 2] - end.a[0, 2], abs=1e-12)
     # The corrected ground ends where it began.
     assert abs(path.q[-1, 0, 2]) < 1e-9
     assert abs(path.v[-1, 0, 2]) < 1e-9
