@@ -33,11 +33,11 @@ from symplex.fem.structures.frames import Frames, nodal_mass
 from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
-    add_joint_gradients,
     along_rooms,
     factorise_along,
     keep_along,
     write_conditions,
+    write_joint_gradients,
     write_joint_values,
 )
 
@@ -304,7 +304,7 @@ class Joint(Constraint):
             right_constant=of.right_constant,
         )
         every = whole(len(self.nodes))
-        return Call(write_joint_values, record, every), Call(add_joint_gradients, record, every)
+        return Call(write_joint_values, record, every), Call(write_joint_gradients, record, every)
 
     # -- what it shows --------------------------------------------------------------------------------------------
 
@@ -854,7 +854,7 @@ class Joints(Mapping[str, Joint]):
         return self.size > _DENSE
 
     def keep_along(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return rigid velocities and accelerations [n, 3] of frames made those that joints let be, none being given."""
+        """Return rigid velocities and accelerations [n, 3] made those that joints let be, none being given."""
         frames = self._of_joints()
         if self.has_many:
             v, a = frames.rigid_motion(system, q, self.velocities(system, q, v), a)
