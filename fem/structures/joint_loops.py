@@ -188,10 +188,10 @@ def along_rooms(c: int) -> AlongRooms:
 
 
 @kernel
-def factorise_along(of, condition, side, of_frame, q, frames, is_rod, held, masses, fixed, rooms, force, motion):
+def factorise_along(of, condition, side, ends, q, frames, is_rod, held, masses, fixed, rooms, force, motion):
     """Factorise G M⁻¹ Gᵀ for rigid motions of frames at positions q [n, 3]; return the number of its independent rows.
 
-    The conditions and the sides and frames [k] of all that they are on are those of `Joints.ends`; force and motion
+    Conditions, sides and frames or nodes [k] of all that they are on are those of `Joints.ends`; force and motion
     [n, 3] are rooms.
     """
     gradients, moved, scale, matrix = rooms.gradients, rooms.moved, rooms.scale, rooms.matrix
@@ -202,18 +202,24 @@ def factorise_along(of, condition, side, of_frame, q, frames, is_rod, held, mass
         for j in range(c):
             matrix[k, j] = 0.0
     for j in range(len(condition)):
-        column, first, frame = condition[j], 4 * side[j], of_frame[j]
+        column, first, frame = condition[j], 4 * side[j], ends[j]
         for b in range(first, first + 4):
             for i in range(3):
                 force[of.nodes[column, b], i] = gradients[column, b, i]
-        write_rigid_force(frame, force, q, frames, is_rod, held, masses, of_one, motion)
-        for b in range(first, first + 4):
+        if frame >= 0:
+            write_rigid_force(frame, force, q, frames, is_rod, held, masses, of_one, motion)
+        last = first + (4 if frame >= 0 else 1)  # of a node by itself, which is there four times
+        for b in range(first, last):
             node = of.nodes[column, b]
             for i in range(3):
-                motion[node, i] *= 0.0 if fixed[node, i] else 1.0 / masses[node]
+                resultant = motion[node, i] if frame >= 0 else gradients[column, b, i]
+                motion[node, i] = 0.0 if fixed[node, i] else resultant / masses[node]
                 moved[column, b, i] = motion[node, i]
+        for b in range(last, first + 4):
+            for i in range(3):
+                moved[column, b, i] = 0.0
         for k in range(len(condition)):
-            if of_frame[k] == frame:
+            if ends[k] == frame:
                 row = condition[k]
                 for b in range(4 * side[k], 4 * side[k] + 4):
                     for i in range(3):
