@@ -82,6 +82,7 @@ class Scenario:
             "load",
             "support",
             "joint",
+            "coupling",
             "stage",
             "when",
         ):
