@@ -950,6 +950,34 @@ material = { young = 2.1e11, poisson = 0.3, density = 7850 }
 """,
         ]
     },
+    "coupling": {
+        "": [
+            """
+[[coupling]]
+name = "grip"
+body = "beam"
+group = "x_max"
+to = "flap"                      # a rigid body
+until = 5e-4
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"                    # a beam
+at = [2, 4, 0]
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"
+to_group = "x_max"
+""",
+        ]
+    },
     "joint": {
         "": [
             """

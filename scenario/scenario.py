@@ -83,6 +83,7 @@ class Scenario:
             "load",
             "support",
             "joint",
+            "coupling",
             "stage",
             "when",
         ):

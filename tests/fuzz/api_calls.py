@@ -207,6 +207,14 @@ def hinge() -> sx.structures.Joint:
 HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
 
 
+def move_with(coupling: sx.structures.Coupling) -> None:
+    """Let a frame move for a step, and nodes with it."""
+    points = np.concatenate([POINTS, POINTS[:2] + 2.0])
+    tied = sx.System(np.ones(6), {}, frames=sx.structures.Frames(CELLS, points), joints={"tie": coupling})
+    state = sx.EnergyMomentum(1e-3).start(tied, tied.state(points)).advance(1e-3)
+    finite([state.q, state.v])
+
+
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
     """Let a frame on a hinge move for a step."""
     frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
@@ -837,6 +845,13 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "Coupling": _call(
+            sx.structures.Coupling,
+            lambda made: move_with(made),
+            body=[0, 1, 2, 3],
+            nodes=[4, 5],
+            points=np.concatenate([POINTS, POINTS[:2] + 2.0]),
         ),
         "JointProbe": _call(
             sx.outputs.JointProbe,
