@@ -738,6 +738,7 @@ interpolation = "spline"
             """
 [[shell]]
 name = "membrane"
+mass = "consistent"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
 material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
@@ -890,6 +891,7 @@ material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.4e8,
             """
 [[beam]]
 name = "rim"
+mass = "consistent"
 mesh = { ring = 0.3, bars = 24 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }

@@ -44,7 +44,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
-from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
@@ -272,6 +272,11 @@ class ShellTable(Entry):
         "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
         "explicit methods take far longer steps for thin shells, and frequencies are lower.",
     ] = 0.0
+    mass: Annotated[
+        Literal["lumped", "consistent"],
+        '`"consistent"`, for implicit integrators and modes: frequencies converge faster ([beams.md]'
+        "(../beams.md#consistent-masses)).",
+    ] = "lumped"
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
@@ -296,6 +301,7 @@ class ShellTable(Entry):
     def needs(self) -> Iterable[Need]:
         """Frames."""
         yield Need("frames", "{kind} cannot keep the nodes of shells rigid; take another integrator, such as {others}.")
+        yield from needs_of_mass(self.mass)
         if self.relaxes:
             yield needs_of_overstress()
 
