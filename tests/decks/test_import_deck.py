@@ -518,7 +518,7 @@ def test_a_rigid_body_needs_no_reference_node(tmp_path):
     found = []
     for where in ("", ", REF NODE=2001"):
         text = bar(model=f"*NODE\n2001, 5., 0.5, 0.5\n*RIGID BODY, NSET=RIGHT{where}\n")
-        text = text.replace("LEFT, 1\n", "LEFT, 1, 3\n") + step("*STATIC", "*CLOAD", "RIGHT, 2, 10.")
+        text = text.replace("LEFT, 1\n", "LEFT, 1, 3\n") + step("*STATIC", "*CLOAD", "RIGHT, 2, 1e4")
         imported = import_deck(write(tmp_path, text), tmp_path / "out", overwrite=True)
         assert not imported.missed, imported.report()
         u, problem = displacements(imported)
