@@ -18,7 +18,7 @@ _MOST = 900  # nodes that a reference node follows
 def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry) -> None:
     """Add u = u_r + θ × (x − x_r) for each node: of those of a rigid body, or coupled to a reference node."""
     points = geometry.mesh.points
-    (reference,) = single(geometry, rigid.reference)
+    reference = reference_of(rigid, geometry)
     place = points[reference]
     if rigid.rotation:
         (turning,) = single(geometry, rigid.rotation)
@@ -36,6 +36,11 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
         for i in rigid.components:
             axis = _AXES[i] if local is None else local[k, i]
             rows.add(_rigid_motion(node, reference, turning, points[node] - place, axis))
+
+
+def reference_of(rigid: RigidGroup, geometry: DeckGeometry) -> int:
+    """Return the place of the reference node of a rigid body, the first of its nodes if none is named."""
+    return single(geometry, rigid.reference)[0] if rigid.reference else int(_rigid_nodes(rigid, geometry)[0])
 
 
 def _rigid_nodes(rigid: RigidGroup, geometry: DeckGeometry) -> NDArray[np.int64]:

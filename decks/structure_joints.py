@@ -164,7 +164,6 @@ class StructureJoints:
         """Add rigid bodies and kinematic couplings: all nodes joined to the reference node, or to the first of them."""
         geometry, points = self._geometry, self._geometry.mesh.points
         for rigid in self._deck.rigid:
-            (reference,) = single(geometry, rigid.reference)
             if rigid.of == "surface":
                 members = geometry.surface_nodes(rigid.nodes).tolist()
             elif rigid.of == "nodes":
@@ -173,6 +172,7 @@ class StructureJoints:
                 numbers = geometry.elements([rigid.nodes])
                 cells = geometry.cells(("line", "quad", "triangle")).values()
                 members = np.unique(np.concatenate([c[np.isin(n, numbers)].ravel() for n, c in cells])).tolist()
+            reference = single(geometry, rigid.reference)[0] if rigid.reference else members[0]
             members = [node for node in members if node != reference]
             whole = len(rigid.components) == len(rigid.turns) == 3
             if not members or (rigid.axes and not whole) or len(rigid.components) < 3 or len(rigid.turns) in (1, 2):

@@ -1,5 +1,7 @@
 """Decks of beams: what becomes of elements, sections, supports, forces and moments, by beam theory."""
 
+import tomllib
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -57,6 +59,17 @@ def test_moments_turn_and_twist(tmp_path):
     inner, outer = E * np.pi / 4.0 * (0.03**4 - 0.027**4), E * np.pi / 4.0 * 0.02**4
     assert_allclose(u[4, 1], -3.0 * ((0.5 + 1.0) / inner + 0.5 / outer), rtol=1e-4)
     assert_allclose(structure.mass.sum(), 7850 * np.pi * (0.03**2 - 0.027**2 + 0.02**2))
+
+
+def test_an_ellipse_bends_and_twists(tmp_path):
+    """Of diameters 40 along direction 1 and 20 along direction 2: I = π a³ b/4, J = π a³ b³/(a² + b²)."""
+    oval = "".join(SECTION.format(name, "CIRC", "40, 20", "0, 0, 1") for name in ("INNER", "OUTER"))
+    u, *_ = at_rest(tmp_path, NODES + LINES + oval + STEEL + CLAMP + STATIC.format("5, 6, -3000"))
+    assert_allclose(u[4, 1], -3.0 * 2.0 / (E * np.pi / 4.0 * 0.02 * 0.01**3), rtol=1e-4)
+    u, *_ = at_rest(tmp_path, NODES + LINES + oval + STEEL + CLAMP + STATIC.format("5, 5, -3000"))
+    assert_allclose(u[4, 2], 3.0 * 2.0 / (E * np.pi / 4.0 * 0.02**3 * 0.01), rtol=1e-4)
+    section = tomllib.loads((tmp_path / "out" / "frame.toml").read_text())["beam"][0]["section"]
+    assert_allclose(section["J"], np.pi * (0.02 * 0.01) ** 3 / (0.02**2 + 0.01**2))
 
 
 def test_the_web_of_an_i_is_along_the_direction_2(tmp_path):
