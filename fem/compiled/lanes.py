@@ -288,6 +288,29 @@ def add_lane_products(typingctx, kept, factor, x, at, stride, y, of, step, n, ou
     return types.void(types.boolean, types.float64, x, index, index, y, index, index, index, out, index), codegen
 
 
+@_compiled
+def sum_alike(typingctx, x, stride, n):
+    """Set each of n numbers of x to the sum of all that are a multiple of the stride away, itself a multiple of LANES.
+
+    Those of the points of an element, which are as many numbers apart as a chunk has elements.
+    """
+
+    def codegen(context, builder, signature, args):
+        base = context.make_array(signature.args[0])(context, builder, args[0]).data
+        _, stride, n = args
+        step = _INDEX(LANES)
+        with cgutils.for_range_slice(builder, _INDEX(0), stride, step) as (first, _):
+            total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+            with cgutils.for_range_slice(builder, first, n, stride) as (p, _):
+                place = _at(builder, base, p, _VECTOR)
+                builder.store(builder.fadd(builder.load(total), builder.load(place, align=8)), total)
+            with cgutils.for_range_slice(builder, first, n, stride) as (p, _):
+                builder.store(builder.load(total), _at(builder, base, p, _VECTOR), align=8)
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp, types.intp), codegen
+
+
 def _splat(builder, number):
     """Return a vector of one number."""
     undefined = ir.Constant(_VECTOR, ir.Undefined)

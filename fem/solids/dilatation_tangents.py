@@ -258,9 +258,9 @@ def add_tangent(q0, q1, our, slots, out, first, last):
             sum_over_points(our, chunk, a, P)
             _set_slopes(invariants, W, m, of_slopes, kappa)
             sum_over_points(our, chunk, kappa, mean_kappa)
-            set_pressures(a, share, P, points, W)
-            for p in range(points * size):
-                W[place(second_row(m, 2, 2), p)] += P[p % size] * share[p]
+            set_pressures(a, share, P, W)
+            for p in range(CHUNK):
+                W[place(second_row(m, 2, 2), p)] += P[p] * share[p]
             add_stresses(our, chunk, w, G, W, rho, S)
             _add_elasticities(our, chunk, w_end, G, W, rho, L)
             to = 4 * i * each

@@ -74,10 +74,17 @@ def evaluate(our, invariants, W):
 @inlined
 def set_invariants(our, chunk, d, invariants):
     """Set the rows of the invariants of a chunk, that of I2 if the law has it; return how many are not inverted."""
-    geometry = our.geometry[chunk]
-    valid = _set_strains(d, geometry, True, invariants) if our.has_i2 else _set_strains(d, geometry, False, invariants)
+    valid = set_strains(our, chunk, d, invariants)
     for p in range(CHUNK):  # apart: each is a long chain of operations, of which more can be under way in a short loop
         invariants[place(2, p)] = log(invariants[place(2, p)])
+    return valid
+
+
+@inlined
+def set_strains(our, chunk, d, invariants):
+    """Do so with J in the row of θ."""
+    geometry = our.geometry[chunk]
+    valid = _set_strains(d, geometry, True, invariants) if our.has_i2 else _set_strains(d, geometry, False, invariants)
     for f in range(our.fibres):
         for p in range(CHUNK):
             v = direction(geometry, f, p) @ mat3_at(d, p, CHUNK)
@@ -118,7 +125,7 @@ def strains(d, M, D, has_i2):
 
 
 @inlined
-def _set_forces(our, chunk, d, first, t):
+def set_forces(our, chunk, d, first, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
     geometry, weights = our.geometry[chunk], our.weights
     if our.has_i2:
@@ -172,7 +179,7 @@ def add_gradient(q, our, out, first, last):
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
-        if _set_forces(our, chunk, d, W, t) < CHUNK:
+        if set_forces(our, chunk, d, W, t) < CHUNK:
             return np.nan
         add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, u)
         scatter(t, our, chunk, x, u, out)

@@ -263,7 +263,7 @@ _NUMPY_DILATED = SolidForms(
 )
 _add, _tangent = dilatation_loops.add_increment_gradient, dilatation_tangents.add_tangent
 _first, _first_along = _dilated("first"), _dilated_along("first")
-_OF_DILATED = Loop(_add, _first, lambda q: (q, NO_COMPENSATION, q))
+_OF_DILATED = Loop(dilatation_loops.add_gradient, _at("first"))
 _DILATED = _NUMPY_DILATED._replace(
     loops={
         **_NUMPY_DILATED.loops,  # secant forms
