@@ -24,7 +24,7 @@ import numpy as np
 
 from symplex.fem.compiled.exponential import exp
 from symplex.fem.compiled.kernels import inlined, kernel
-from symplex.fem.compiled.lanes import sum_alike
+from symplex.fem.compiled.lanes import aligned, sum_alike
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.vectors import (
     add_at,
@@ -86,8 +86,8 @@ def room_of_pieces(our):
     rows, known, points = 2, 0, len(our.slopes)
     if len(our.switches) > 0:
         rows, known = 2 * int(our.switches[2]) * points + 2, 13 + GEOMETRY + 3 * our.fibres
-    ends = np.empty(rows * elements_per_chunk(points))
-    return ends, np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(known * CHUNK)
+    ends = aligned(rows * elements_per_chunk(points))
+    return ends, aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(known * CHUNK)
 
 
 @inlined
@@ -225,10 +225,10 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m, points = 3 + our.fibres, len(our.slopes)
     x, y, u = work(our), work(our), room_of_hourglasses(our)
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
-    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
+    middle, change, G, S = aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK)
+    invariants, W = aligned(m * CHUNK), aligned(m * CHUNK)
+    rho, share, a, sums = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
     room, gauss = room_of_pieces(our), our.rule.shape[1]
     for chunk in chunks(first, last):
         gather_increments(q, compensation, q1, our, chunk, x, y, means, increments)
@@ -268,9 +268,9 @@ def add_gradient(q, our, out, first, last):
     The forces are those of a law with the derivatives ρ W_1, ρ² W_2, W_θ + P π/w − a and ρ W_4 at C.
     """
     q, out, m = q.ravel(), out.ravel(), 3 + our.fibres
-    x, d, t, u = work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(our)
-    invariants, W = np.zeros(m * CHUNK), np.empty(m * CHUNK)  # that of I2 is not set if the law does not have it
-    rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    x, d, t, u = work(our), aligned(9 * CHUNK), aligned(9 * CHUNK), room_of_hourglasses(our)
+    invariants, W = np.zeros(m * CHUNK), aligned(m * CHUNK)  # that of I2 is not set if the law does not have it
+    rho, share, a, sums = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         if not _gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
             return np.nan
@@ -293,8 +293,8 @@ def add_gradient(q, our, out, first, last):
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
     q, weights, check = q.ravel(), our.weights, 0.0
-    x, d, W = work(our), np.empty(9 * CHUNK), np.empty(CHUNK)
-    invariants, rho, share = np.zeros((3 + our.fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    x, d, W = work(our), aligned(9 * CHUNK), aligned(CHUNK)
+    invariants, rho, share = np.zeros((3 + our.fibres) * CHUNK), aligned(CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         if not _gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
             return np.nan

@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.vectors import (
     Mat3,
     added,
@@ -65,7 +66,7 @@ from symplex.fem.solids.dilatation_loops import (
 from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
 from symplex.fem.solids.law_gradients import evaluate
 from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, room_of_sums, scatter_tangents
 
 NUMBERS = 21  # of a symmetric matrix of 6 × 6
 
@@ -227,15 +228,15 @@ def add_tangent(q0, q1, our, slots, out, first, last):
     m, k, points = 3 + our.fibres, our.slopes.shape[1], len(our.slopes)
     all_rows, size, gauss = m + m * (m + 1) // 2, elements_per_chunk(points), our.rule.shape[1]
     x, y = work(our), work(our)
-    means, ends, tu, tz = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
-    invariants, W, of_slopes = np.empty(m * CHUNK), np.empty(all_rows * CHUNK), np.empty(m * CHUNK)
-    rho, share, a, kappa = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    P, mean_kappa, L = np.empty(CHUNK), np.empty(CHUNK), np.empty(NUMBERS * CHUNK)
+    means, ends, tu, tz = aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    middle, change, G, S = aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK)
+    invariants, W, of_slopes = aligned(m * CHUNK), aligned(all_rows * CHUNK), aligned(m * CHUNK)
+    rho, share, a, kappa = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
+    P, mean_kappa, L = aligned(CHUNK), aligned(CHUNK), aligned(NUMBERS * CHUNK)
     each = 3 * k * size
     coupled = np.empty(4 * each * gauss)  # w u, w (z − P u), u1 and z1 + κ̄ u1 at each point of Gauss' rule
     room = room_of_pieces(our)
-    H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
     for chunk in chunks(first, last):
         gather_changes(q0, q1, our, chunk, x, y, means, ends)
         if set_segments(means, ends, middle, change) < CHUNK:
@@ -280,8 +281,6 @@ def add_tangent(q0, q1, our, slots, out, first, last):
             for g in range(points):
                 at = g * size + start
                 _set_blocks(our, chunk, means, ends, S, L, 1.0 if symmetric else 0.5, at, H)
-                if g == 0:
-                    K[:] = 0.0
                 accumulate(H, our, chunk, g, start, symmetric, half, K)
             for i in range(evaluations):
                 _add_products(K, k, symmetric, coupled, i, size, start)

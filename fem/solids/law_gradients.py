@@ -21,6 +21,7 @@ import numpy as np
 
 from symplex.fem.compiled.call import call_law
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.records import Integer, Numbers, Rows
 from symplex.fem.compiled.vectors import cofactors, contracted, cross, dot, gram, mat3_at, mixed, outer, set_at, sym3_at
@@ -174,8 +175,8 @@ def with_fibre(t, d, alpha, V, W4):
 def add_gradient(q, our, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3], by the first derivatives of W."""
     q, out = q.ravel(), out.ravel()
-    x, d, t, u = work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(our)
-    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty((3 + our.fibres) * CHUNK)
+    x, d, t, u = work(our), aligned(9 * CHUNK), aligned(9 * CHUNK), room_of_hourglasses(our)
+    invariants, W = aligned((3 + our.fibres) * CHUNK), aligned((3 + our.fibres) * CHUNK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
@@ -190,8 +191,8 @@ def add_gradient(q, our, out, first, last):
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
     q, weights, check = q.ravel(), our.weights, 0.0
-    x, d = work(our), np.empty(9 * CHUNK)
-    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK)
+    x, d = work(our), aligned(9 * CHUNK)
+    invariants, W = aligned((3 + our.fibres) * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
