@@ -154,12 +154,18 @@ def dilate(geometry, weights, fibres, points, invariants, rho, share):
         rho[p] = exp(2.0 / 3.0 * log(mean / J))
         share[p] = J / share[p]
         invariants[place(2, p)] = log(mean)
+    scale(fibres, rho, invariants)
+
+
+@inlined
+def scale(fibres, rho, rows):
+    """Multiply the rows of I1, I2 and I4 by ρ, ρ² and ρ: from C to C̃, or from derivatives by C̃ to those by C."""
     for p in range(CHUNK):
-        invariants[p] *= rho[p]
-        invariants[place(1, p)] *= rho[p] * rho[p]
+        rows[p] *= rho[p]
+        rows[place(1, p)] *= rho[p] * rho[p]
     for f in range(fibres):
         for p in range(CHUNK):
-            invariants[place(3 + f, p)] *= rho[p]
+            rows[place(3 + f, p)] *= rho[p]
 
 
 @inlined
@@ -251,7 +257,7 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
 
 
 @inlined
-def _gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
+def gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
     """Set tangent vectors, invariants of C̃ and W, or its derivatives, at q; return whether no element is inverted."""
     gather(q, our, chunk, x, d)
     if set_strains(our, chunk, d, invariants) < CHUNK:
@@ -272,17 +278,12 @@ def add_gradient(q, our, out, first, last):
     invariants, W = np.zeros(m * CHUNK), aligned(m * CHUNK)  # that of I2 is not set if the law does not have it
     rho, share, a, sums = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
-        if not _gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
+        if not gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
             return np.nan
         set_work(invariants, W, our.fibres, a)
         sum_over_points(our, chunk, a, sums)
         set_pressures(a, share, sums, W)
-        for p in range(CHUNK):
-            W[p] *= rho[p]
-            W[place(1, p)] *= rho[p] * rho[p]
-        for f in range(our.fibres):
-            for p in range(CHUNK):
-                W[place(3 + f, p)] *= rho[p]
+        scale(our.fibres, rho, W)
         if set_forces(our, chunk, d, W, t) < CHUNK:
             return np.nan
         scatter(t, our, chunk, x, u, out)
@@ -296,7 +297,7 @@ def write_values(q, our, out, first, last):
     x, d, W = work(our), aligned(9 * CHUNK), aligned(CHUNK)
     invariants, rho, share = np.zeros((3 + our.fibres) * CHUNK), aligned(CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
-        if not _gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
+        if not gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
             return np.nan
         geometry = our.geometry[chunk]
         for p in range(CHUNK):

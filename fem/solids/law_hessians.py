@@ -108,7 +108,7 @@ def isotropic_derivatives(W, fibres, p, V):
 
 
 @inlined
-def _set_tangents(our, chunk, d, W, first, H):
+def set_tangents(our, chunk, d, W, first, H):
     """Set H of the points first … first + PART − 1, given the first and second derivatives of W of the chunk."""
     geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
@@ -134,9 +134,9 @@ def add_hessian(q, our, slots, out, first, last):
             return np.nan
         for start in range(0, our.counts[chunk], PART):
             for g in range(points):
-                _set_tangents(our, chunk, d, W, g * size + start, H)
+                set_tangents(our, chunk, d, W, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(our, chunk, d, W, f, g * size + start, half, H)
+                    add_fibre(our, chunk, d, W, f, g * size + start, half, H)
                 accumulate(H, our, chunk, g, start, True, half, K)
             add_hourglasses(our, chunk, AT, 0, start, 1.0, x, d, x, d, K)
             scatter_tangents(H, K, True, our, chunk, start, slots, out)
@@ -144,7 +144,7 @@ def add_hessian(q, our, slots, out, first, last):
 
 
 @inlined
-def _add_fibre(our, chunk, d, W, f, first, room, H):
+def add_fibre(our, chunk, d, W, f, first, room, H):
     """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
 
     There are loops of their own over points for each step of it, as no vector instructions would be made of one loop
