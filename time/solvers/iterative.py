@@ -8,11 +8,11 @@ import numpy as np
 
 from symplex.errors import StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
-from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
+from symplex.time.solvers.block_factor import IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
+from symplex.time.solvers.coarse import DeflatedCholesky, TwoLevel
 from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab
 from symplex.time.solvers.linear_solver import LinearSolver
-from symplex.time.solvers.rigid_start import RigidInitialGuess
 from symplex.time.solvers.singular import floating_part, loose_part, singular
 from symplex.time.solvers.turned import RotatedTangent
 
@@ -44,7 +44,7 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = self._block_rows(pattern, dim)
-        self._turned, self._start = self._turned_matrix(), self._rigid_start()
+        self._turned, self._start = self._turned_matrix(), TwoLevel(self._rows)
         self.begin()
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
@@ -54,11 +54,9 @@ class KrylovSolver(LinearSolver):
     def _turned_matrix(self) -> RotatedTangent:
         return RotatedTangent(self._rows)
 
-    def _rigid_start(self) -> RigidInitialGuess:
-        return RigidInitialGuess(self._rows)
-
     def begin(self) -> None:
-        """Turn the columns of matrices again."""
+        """Turn the columns of matrices again, and forget whether a coarse space helped."""
+        self._start.begin()
         self._may_turn, self._turns = True, False
 
     def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
@@ -92,7 +90,7 @@ class KrylovSolver(LinearSolver):
             self._has_factors(values, factor)
         )
 
-    def _has_factors(self, values: Array, factor: IncompleteCholesky) -> bool:
+    def _has_factors(self, values: Array, factor: DeflatedCholesky) -> bool:
         found = factor.factorize(values) < 0
         if found and factor.shift > 0.0:
             self.counts["shifted"] += 1
@@ -110,12 +108,9 @@ class KrylovSolver(LinearSolver):
         return self._rows.every(self._lu.factorize(self._whole) < 0)
 
     @cached_property
-    def _lower(self) -> tuple[Array, IncompleteCholesky]:
+    def _lower(self) -> tuple[Array, DeflatedCholesky]:
         """The lower half of a symmetric matrix, or part of a matrix, and its factors."""
-        return _room(self._rows.lower), self._incomplete()
-
-    def _incomplete(self) -> IncompleteCholesky:
-        return IncompleteCholesky(self._rows)
+        return _room(self._rows.lower), DeflatedCholesky(self._rows)
 
     @cached_property
     def _whole(self) -> Array:

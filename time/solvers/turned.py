@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import inlined, kernel
-from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern
+from symplex.time.solvers.coarse import DeflatedCholesky, TwoLevel
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.krylov import Outcome, Solution, Worth
-from symplex.time.solvers.rigid_start import RigidInitialGuess
 
 _UNSYMMETRIC = 0.05  # part of the symmetric part, by squares of all numbers, that the rest may be
 _LOOSE_ENDS = 1e-12  # of the mean square of distances, so that neighbours in a line do not turn about it
@@ -85,18 +84,16 @@ class RotatedTangent:
         """Do the same with blocks next to those of the pattern, if there are any; return their sums."""
         return []
 
-    def solve(
-        self, start: RigidInitialGuess, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
-    ) -> Solution:
+    def solve(self, start: TwoLevel, factor: DeflatedCholesky, b: Array, tolerance: float, worth: Worth) -> Solution:
         """Solve A x = b to |b − A x| ≤ tolerance |b| by generalised conjugate residuals.
 
         Their preconditioner is the solution with the symmetric part by conjugate gradients, as exact as is worth while.
 
         Parameters
         ----------
-        start : RigidInitialGuess
+        start : TwoLevel
             Which has taken what `take` wrote.
-        factor : IncompleteCholesky
+        factor : DeflatedCholesky
             Of that.
         b : float64 [3 n]
         tolerance : float

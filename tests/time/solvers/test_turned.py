@@ -13,12 +13,11 @@ from symplex.meshes.generate import box
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.implicit.generalized_alpha import HilberHughesTaylor
 from symplex.time.solvers import block_matrix, turned
-from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
+from symplex.time.solvers.coarse import DeflatedCholesky, TwoLevel
 from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.krylov import always, conjugate_gradients
 from symplex.time.solvers.newton import Newton
-from symplex.time.solvers.rigid_start import RigidInitialGuess
 from symplex.time.solvers.turned import RotatedTangent
 from symplex.time.stability import stable_step
 
@@ -203,9 +202,9 @@ def rigid_start(system, blocks, x):
     rows = BlockPattern(system.pattern.indptr, system.pattern.indices, 3)
     values = np.empty((len(rows.lower.indices), 9))
     rows.take(rows.lower, blocks, 1.0, values)
-    factor = IncompleteCholesky(rows)
+    factor = DeflatedCholesky(rows)
     assert factor.factorize(values) < 0
-    start = RigidInitialGuess(rows)
+    start = TwoLevel(rows)
     start.take(values, x)
     return rows, values, factor, start
 
