@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.kernels import inlined, kernel
-from symplex.time.solvers.block_factor import IncompleteCholesky
+from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import NINE, THREE, WORTH_A_THREAD, BlockPattern
-from symplex.time.solvers.krylov import LIMIT, Solution, Worth, conjugate_gradients
+from symplex.time.solvers.krylov import LIMIT, Solution, Worth
 from symplex.time.solvers.sparse_cholesky import SparseCholesky
 
 _DEPENDENT = 1e-10  # part of the square of a motion, below which it is one of those before it: of points and lines
@@ -221,13 +221,29 @@ class DeflatedCholesky(IncompleteCholesky):
 
 
 @final
-class TwoLevel:
-    """Solutions with a symmetric matrix, given by its lower half, by conjugate gradients in two levels.
+class DeflatedLU(IncompleteLU):
+    """ILU(0), with a coarse space where one is set: that of the symmetric part of the matrix."""
 
-    They begin with the rigid part of bodies that inertia alone holds: nearly eigenvectors, which conjugate gradients
-    from there on do not meet again (the Init-CG of Erhel and Guyomarc'h 2000). Where that has not ended after some
-    iterations, and most nodes are soft, aggregates help; in a step also with all matrices after that. On several ranks
-    the rigid motions of the pieces of all do before.
+    space: CoarseSpace | None = None
+
+    def solve(self, r: Array, z: Array) -> None:
+        """Set z = w + Z E⁻¹ (Zᵀ r − (A Z)ᵀ w), w = U⁻¹ L⁻¹ r."""
+        super().solve(r, z)
+        if self.space is not None:
+            self.space.add(self.space.solve(self._pattern.total(self.space.along(r, z)[1])), z)
+
+
+Iteration = Callable[[CoarseSpace | None, Array, float, int, Worth], Solution]
+
+
+@final
+class TwoLevel:
+    """Iterations in two levels.
+
+    With a symmetric matrix they begin with the rigid part of bodies that inertia alone holds: nearly eigenvectors,
+    which conjugate gradients from there on do not meet again (the Init-CG of Erhel and Guyomarc'h 2000). Where they
+    have not ended after some iterations, and most nodes are soft, aggregates help; in a step also with all matrices
+    after that. On several ranks the rigid motions of the pieces of all do before.
 
     Parameters
     ----------
@@ -270,56 +286,101 @@ class TwoLevel:
     def take(self, values: Array, positions: Array) -> None:
         """Take the matrix with the lower half values [nnz', 9] of a system at positions [n, dim] in m."""
         rows = self._pattern
-        self._values, self._positions, self._iterations = values, positions, 0
-        self._begins: CoarseSpace | None = None
-        self._helps: CoarseSpace | None = None
-        shift = np.tile((np.arange(3) < rows.dim).astype(float), rows.n)
-        held = (shift * self._times(shift)).reshape(-1, 3).sum(axis=1)
-        diagonal = values[rows.lower.indptr[1:] - 1, ::4][:, : rows.dim].sum(axis=1)
-        soft, nodes, ranks = rows.totals(float(np.count_nonzero(held < _SOFT * diagonal)), float(rows.n), 1.0)
-        self._may_help = soft > 0.5 * nodes >= 0.5 * _FEWEST * _SMALLEST
+        held, diagonal = self._see(lambda x: half_times(rows, values, x), values[rows.lower.indptr[1:] - 1])
+        self._half, self._positions = (lambda: values), positions
         if self._at_once and self._may_help:
-            self._take_aggregates()
-        elif (pieces := self._of_pieces()) and (ranks > 1 or pieces.floats(held, diagonal)):
+            return
+        if (pieces := self._of_pieces()) and (self._ranks > 1 or pieces.floats(held, diagonal)):
             pieces.take(values, positions)
             self._begins = pieces
-            self._helps = pieces if ranks > 1 else None
+            self._helps = pieces if self._ranks > 1 else None
+
+    def take_unsymmetric(
+        self, half: Callable[[], Array], times: Callable[[Array], Array], diagonal: Array, positions: Array
+    ) -> None:
+        """Take a matrix that is not symmetric.
+
+        Parameters
+        ----------
+        half : callable
+            Returns the lower half [nnz', 9] of its symmetric part.
+        times : callable
+            Returns A x.
+        diagonal : float64 [n, 9]
+            The blocks on its diagonal.
+        positions : float64 [n, dim]
+            In m.
+        """
+        self._see(times, diagonal)
+        self._half, self._positions = half, positions
+
+    def leave(self) -> None:
+        """Take a matrix that no coarse space helps with."""
+        self._iterations, self._may_help = 0, False
+        self._begins: CoarseSpace | None = None
+        self._helps: CoarseSpace | None = None
+
+    def _see(self, times: Callable[[Array], Array], diagonal: Array) -> tuple[Array, Array]:
+        """Decide whether aggregates may help; return what holds each node as all move alike, and its diagonal [n]."""
+        self.leave()
+        rows = self._pattern
+        shift = np.tile((np.arange(3) < rows.dim).astype(float), rows.n)
+        held = (shift * times(shift)).reshape(-1, 3).sum(axis=1)
+        sizes = diagonal[:, ::4][:, : rows.dim].sum(axis=1)
+        soft, nodes, self._ranks = rows.totals(float(np.count_nonzero(held < _SOFT * sizes)), float(rows.n), 1.0)
+        self._may_help = soft > 0.5 * nodes >= 0.5 * _FEWEST * _SMALLEST
+        return held, sizes
 
     def _take_aggregates(self) -> None:
         self._begins = self._helps = self._of_aggregates()
-        self._helps.take(self._values, self._positions)
-        self._may_help, self._at_once = False, True  # it does not do more
+        self._helps.take(self._half(), self._positions)
+        self._may_help, self._at_once = False, True  # they do not help more
 
-    def solve(self, factor: DeflatedCholesky, b: Array, tolerance: float, worth: Worth) -> Solution:
-        """Solve A x = b to |b − A x| ≤ tolerance |b| as `conjugate_gradients` does, with incomplete factors of A."""
+    def solve(
+        self, iterate: Iteration, times: Callable[[Array], Array], b: Array, tolerance: float, worth: Worth
+    ) -> Solution:
+        """Solve A x = b to |b − A x| ≤ tolerance |b|.
+
+        Parameters
+        ----------
+        iterate : callable
+            Solves with a coarse space or without one, to a tolerance, in so many iterations at most.
+        times : callable
+            Returns A x.
+        b : float64 [3 n]
+        tolerance : float
+        worth : callable
+            Whether to go on after so many iterations.
+        """
         x, r, spent, size = np.zeros_like(b), b, 0, self._norm(b)
         while True:
-            if self._may_help and self._iterations >= _ALONE:
+            if self._may_help and (self._at_once or self._iterations >= _ALONE):
                 self._take_aggregates()
             if self._begins is not None:
                 part = np.zeros_like(b)
                 self._begins.add(self._begins.solve(self._pattern.total(self._begins.along(r)[0])), part)
-                x, r = x + part, r - self._times(part)
+                x, r = x + part, r - times(part)
             left = self._norm(r)
             if left <= tolerance * size:
                 return Solution(x, left / size if size > 0.0 else 0.0, spent, "converged")
             limit = _ALONE - self._iterations if self._may_help else LIMIT
-            factor.space, enough = self._helps, tolerance * size / left
             further = partial(_worth_further, worth, spent, _COST if self._helps else 1.0)
-            found = conjugate_gradients(self._pattern, self._values, factor, r, enough, limit, further)
+            found = iterate(self._helps, r, tolerance * size / left, limit, further)
             x, spent = x + found.x, spent + found.iterations
             self._iterations += found.iterations
             if not self._may_help or found.iterations < limit or found.outcome != "out of iterations":
                 return Solution(x, found.residual * left / size, spent, found.outcome)
-            r = b - self._times(x)
-
-    def _times(self, x: Array) -> Array:
-        p, out = np.zeros_like(x), np.empty_like(x)
-        self._pattern.advance(self._values, x, 0.0, p, out)
-        return out
+            r = b - times(x)
 
     def _norm(self, v: Array) -> float:
         return sqrt(self._pattern.totals(float((v * v).sum()))[0])
+
+
+def half_times(rows: BlockPattern, values: Array, x: Array) -> Array:
+    """Return A x of a symmetric matrix, given by its lower half [nnz', 9]."""
+    p, out = np.zeros_like(x), np.empty_like(x)
+    rows.advance(values, x, 0.0, p, out)
+    return out
 
 
 def _worth_further(worth: Worth, spent: int, cost: float, more: int) -> bool:
