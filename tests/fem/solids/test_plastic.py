@@ -124,6 +124,22 @@ def test_derivatives_are_those_of_the_forces(kind, law, mean, how):
         assert abs(matrix - matrix.T).max() <= 1e-12 * abs(matrix).max()
 
 
+@pytest.mark.parametrize("law", [LINE, VOCE, LINE.with_heating(383.0), LINE.with_rate(1.0, factor=0.02)])
+@pytest.mark.parametrize("size", [2e-5, 4e-4, 1.2e-3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_explicit_steps_of_eight_points_at_once_are_those_of_one(kind, size, law):
+    """Elastic, small and large strains, which series without eigenvectors, short or long, and with them serve."""
+    part = Plastic(solid_of(kind), law)
+    if kind == "hexahedron20" and size > 1e-3:
+        return  # inverted
+    q0, z0, q1 = flowed(part, size)
+    f, z, lost = part.force_and_after(q0, z0, q1, 1e-3)
+    force, (wanted, dissipated) = part.force(q0, z0, q1, 1e-3), part.after(q0, z0, q1, 1e-3)
+    assert np.abs(f - force).max() <= 1e-12 * np.abs(force).max()
+    assert np.abs(z - wanted).max() <= 1e-12 * np.abs(wanted).max()
+    assert lost == pytest.approx(dissipated, rel=1e-11, abs=1e-12 * part.stored(q1, wanted))
+
+
 def test_nothing_flows_in_no_time_and_below_the_yield_stress():
     part = Plastic(solid_of("hexahedron"), LINE)
     q0, z0, q1 = flowed(part)
