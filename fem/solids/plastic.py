@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -29,10 +30,6 @@ _MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 �
 _ONE = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PLACES = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
 _ADVICE = {  # by element and formulation, why not and what instead
-    ("tetra", "full"): (
-        "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small. "
-        'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation"'
-    ),
     ("hexahedron", "full"): (
         'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
         'small. Take formulation "mean-dilatation"'
@@ -40,6 +37,10 @@ _ADVICE = {  # by element and formulation, why not and what instead
     ("wedge", "full"): 'wedges of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
     ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
 }
+LOCKING = (
+    "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small, also on fine meshes. Take "
+    'quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation".'
+)
 _LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
 
 
@@ -112,8 +113,9 @@ class Plastic(Flowing):
     ----------
     solid : Solid
         The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, stabilized hexahedra, whose
-        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``. Of
-        its material the moduli at small strains and the density are taken.
+        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``.
+        Linear tetrahedra lock, of which a warning tells. Of its material the moduli at small strains and the density
+        are taken.
     hardening : Hardening
     return_mapping : {"radial", "mean-normal"}, default "radial"
         The second one of isotropic hardening without rate, back stress and softening.
@@ -143,6 +145,8 @@ class Plastic(Flowing):
             )
         if advice is not None:
             raise InvalidSystem(f"Plastic: {advice}.")
+        if solid.kind == "tetra":
+            warnings.warn(f"Plastic: {LOCKING}", stacklevel=3)
         if return_mapping == "mean-normal":
             constants_ = hardening.constants
             if constants_[RATE] or constants_[MELTING] or hardening.has_back_stress:
@@ -186,7 +190,8 @@ class Plastic(Flowing):
 
     def on(self, solid: Solid) -> Plastic:
         """Return the same law of another solid."""
-        return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
+        with warnings.catch_warnings(action="ignore"):  # this one has told
+            return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
 
     def unstrained(self) -> Array:
         """Return the internal variables [m, g, k] of a body that has not flowed: Cp⁻¹ = 1, α = 0 and others."""
