@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -210,7 +211,8 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         """Return the law of a solid of it that flows."""
         hardening = self.flow()
         assert hardening is not None
-        metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
+        with warnings.catch_warnings(action="ignore"):  # `runs.plausibility` tells it
+            metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
         return metal if self.failure_strain is None else Eroding(metal, self.failure_strain)
 
     def _anisotropic(self, given: set[str]) -> AnisotropicElastic:

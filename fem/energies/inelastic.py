@@ -108,6 +108,10 @@ class Inelastic(Copyable, ABC):
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return z at the end of an increment, and what is dissipated in it, D in J."""
 
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment, as explicit steps need them."""
+        return self.force(q0, z0, q1, h), *self.after(q0, z0, q1, h)
+
 
 class _WithParts(Protocol):
     @property

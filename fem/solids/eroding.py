@@ -123,10 +123,21 @@ class Eroding(Flowing):
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment, and the dissipation in J, with what goes then."""
         there, some, own = self._present(z0)
-        z1 = z0.copy()
+        return (z0.copy(), 0.0) if some is None else self._eroded(z0, there, some, q1, *some.after(q0, own, q1, h), h)
+
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment."""
+        there, some, own = self._present(z0)
         if some is None:
-            return z1, 0.0
-        end, lost = some.after(q0, own, q1, h)
+            return np.zeros(q1.shape), z0.copy(), 0.0
+        force, end, lost = some.force_and_after(q0, own, q1, h)
+        return force, *self._eroded(z0, there, some, q1, end, lost, h)
+
+    def _eroded(
+        self, z0: Array, there: NDArray[np.bool_], some: Plastic, q1: Array, end: Array, lost: float, h: float
+    ) -> tuple[Array, float]:
+        """Return the internal variables of all elements, given those of the ones that were there, and what is lost."""
+        z1 = z0.copy()
         fails = (some.plastic_strain(end) >= self.failure_strain) & (h != 0.0)
         z1[there, ..., :-_MORE] = end
         if fails.any():

@@ -521,8 +521,7 @@ class NewmarkMotion(FixedStepMotion):
         """Take the forces of inelastic parts off the gradient in a step of h s, and add up their work and supports'."""
         q, v, gradient, q0 = self._q, self._v, self._gradient, self._rooms[START]
         if self._internal:
-            self._internal.subtract_forces(q0, q, h, gradient, mean=False)
-            self._work.add_dissipated(self._internal.advance(q0, q, h))
+            self._work.add_dissipated(self._internal.advance_with_forces(q0, q, h, gradient))
         if self._moving:
             v0, gradient0 = self._rooms[VELOCITY], self._rooms[GRADIENT]
             np.copyto(v, self._rooms[SEEN], where=self._moving.mask)
