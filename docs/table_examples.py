@@ -110,6 +110,19 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "later"
+mesh = { box = [0.5, 0.1, 0.1], cells = [2, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [1, 0, 0]
+from = 2e-4                        # its elements have no stress in the shape that they have then
+until = 8e-4
+
+[[tie]]
+body = "beam"
+to = "later"
+""",
+            """
+[[body]]
 name = "blade"
 mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
 material = { young = 70e9, poisson = 0.33, density = 2700 }
@@ -1117,6 +1130,7 @@ body = "mast"
 group = "z_min"
 acceleration = [9.81, 0, 0]
 history = { kind = "table", file = "record.csv" }
+baseline = "polynomial"            # so that the ground does not drift
 """,
             """
 [[support]]
@@ -1236,7 +1250,12 @@ until = 5e-4
         ]
     },
     "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
-    "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
+    "gravity": {
+        "": [
+            "\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n",
+            '\n[gravity]\nacceleration = [0, 0, -9.81]\nhistory = { kind = "smooth-ramp", duration = 1e-3 }\n',
+        ]
+    },
     "load": {
         "nodal": [
             """
@@ -1441,6 +1460,32 @@ modes = 10
 ratio = 0.02
 by = ["clamp"]
 at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "corner", body = "beam", at = [1, 0, 0.1] }]
+""",
+            """
+[response]                         # random vibration: rms of places and probes
+psd = { frequencies = [5, 50, 500], values = [1e-3, 1e-2, 1e-3] }
+modes = 10
+ratio = 0.02
+by = ["clamp"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
+""",
+            """
+[[support]]
+name = "ground"
+body = "beam"
+group = "x_min"
+acceleration = [0, 0, 9.81]
+history = { kind = "table", file = "record.csv" }
+baseline = "rest"
+
+[response]                         # an earthquake by its response spectrum, in g
+spectrum = { file = "spectrum.csv" }
+modes = 10
+ratio = 0.05
+rule = "srss"
+missing_mass = false
+by = ["ground"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
 """,
             """
 [response]
