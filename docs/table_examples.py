@@ -891,7 +891,7 @@ name = "stud"
 mesh = { line = 3.0, bars = 12 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
-material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 9 }
+material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, hardening = 1e9 }
 """,
             """
 [[beam]]

@@ -38,8 +38,8 @@ _ADVICE = {  # by element and formulation, why not and what instead
     ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
 }
 LOCKING = (
-    "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small, also on fine meshes. Take "
-    'quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation".'
+    "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small, also on fine meshes. "
+    'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation".'
 )
 _LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
 
