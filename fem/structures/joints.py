@@ -521,8 +521,6 @@ def weights_in_frame(x: Array, points: Array) -> Array:
 
 
 def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, IntArray | None]:
-    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-        raise InvalidSystem(f"Joint: points must be finite, of shape (n, 3), got {points.shape}.")
     if len(bodies) != 2 or bodies[0] is None:
         raise InvalidSystem("Joint: bodies must be two: the particles of a frame, and those of another one or None.")
     found = []
@@ -545,7 +543,9 @@ def body_of(owner: str, body: Nodes, points: Array) -> IntArray:
     InvalidSystem
         If they are not four that span space.
     """
-    nodes = node_indices(owner, np.ravel(body))
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise InvalidSystem(f"{owner}: points must be finite, of shape (n, 3), got {points.shape}.")
+    nodes = node_indices(owner, body)
     if len(nodes) != 4 or len(set(nodes.tolist())) < 4:
         raise InvalidSystem(f"{owner}: a body must be the four particles of a frame, got {nodes.tolist()}.")
     require_nodes(owner, nodes, len(points))
