@@ -232,7 +232,7 @@ class Multipliers:
 
         Of impulses [c] along gradients, which are pushes at both ends.
         """
-        of_rows = sum(impulses * self.rates(gradients, dq) for impulses, gradients in pushes) / h
+        of_rows = np.sum([impulses * self.rates(gradients, dq) for impulses, gradients in pushes], axis=0) / h
         return [float(sum(of_rows[drive.row] for drive in drives)) for _, drives in self._timed.values()]
 
     def empty_gradients(self) -> Array:

@@ -158,8 +158,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     def takes(self) -> frozenset[Trait]:
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
+        given: set[Trait] = {"moving joints"}
         if self.explicit:
-            return (IMPLICIT - {"consistent mass", "barriers"}) | more | {"moving joints"}
+            return (IMPLICIT - {"consistent mass", "barriers"}) | more | given
         return IMPLICIT | more
 
     def __post_init__(self):
