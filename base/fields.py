@@ -40,6 +40,12 @@ OF_BEAMS = {
     "bending_moment_2": Field("bending moment about axis 2", "N m"),
     "torque": Field("torque", "N m"),
 }
+# Of beams that yield, in each element: the size of its plastic bending, how near it is to flow, what it dissipated.
+OF_HINGES = {
+    "plastic_rotation": Field("plastic rotation", "rad"),
+    "utilization": Field("utilization", ""),
+    "plastic_work": Field("plastic work", "J"),
+}
 # Of shells, in the middle of each element, along its axes, for each unit of length.
 OF_SHELLS = {
     "membrane_forces": Field("membrane force", "N/m", ("11", "22", "12")),
@@ -70,6 +76,7 @@ FIELDS = (
     | OF_BONDS
     | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
+    | OF_HINGES
     | OF_SHELLS
     | {
         "position": Field("position", "m", kind="length"),

@@ -36,6 +36,7 @@ from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.joints import JointTable
+from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.pretension import PretensionTable
@@ -71,6 +72,7 @@ class Built(NamedTuple):
     velocities: Array
     beams: dict[str, Beam]
     shells: dict[str, Shell]
+    scaled: dict[str, ScaledBody]
 
 
 _WITH_MESH = BeamTable, ShellTable, TieTable
@@ -206,7 +208,7 @@ class Builder:
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
-        return Built(*built, self.inertia.beams, self.inertia.shells)
+        return Built(*built, self.inertia.beams, self.inertia.shells, self.inertia.scaled)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -499,10 +501,7 @@ class Builder:
         """Return the supports with their nodes, and how they move."""
         found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for here, support in self.tables.entries(Support):
-            group = self._try(here, group_in, self.mesh, support.body, support.group)
-            if group is None:
-                continue
-            nodes = self._try(here, self._held_by, support, self.mesh.nodes_of(group))
+            nodes = self._try(here, self.nodes_of_support, support)
             if nodes is None:
                 continue
             if support.rotations is not None and support.body not in self.structures:
@@ -521,8 +520,9 @@ class Builder:
                 found.append((support, nodes, motion))
         return found
 
-    def _held_by(self, support: Support, nodes: IntArray) -> IntArray:
+    def nodes_of_support(self, support: Support) -> IntArray:
         """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
+        nodes = self.mesh.nodes_of(group_in(self.mesh, support.body, support.group))
         framed = self.inertia.framed.get(support.body)
         if framed is None:
             return nodes[support.on_plane(self.mesh.points[nodes])]

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_HINGES, OF_SHELLS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
@@ -139,6 +139,10 @@ class ProbeBuilder:
         beam = self._beams.get(body)
         of_bars = [one for one in requested if one in (_OF_LINES if beam is None else OF_BEAMS)]
         of_bars += [one for one in requested if has_history and one in OF_SOLIDS]
+        if hinges := [one for one in requested if one in OF_HINGES]:
+            if beam is None or not has_history:
+                raise ScenarioError(f"{hinges[0]} is of beams that yield, and '{body}' is none.")
+            of_bars += hinges
         of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
         of_shells = [one for one in requested if one in OF_SHELLS]
         if of_shells and body not in self._shells:
@@ -189,7 +193,7 @@ class ProbeBuilder:
         if of_shells:
             yield self._of_shell(table, of_shells, self._shells[body])
         if of_bars and beam is not None:
-            yield self._of_beam(table, of_bars, beam)
+            yield from self._of_beam(table, of_bars, beam)
         elif of_bars:
             yield from self._of_bars(table, of_bars)
 
@@ -322,6 +326,7 @@ class ProbeBuilder:
             quantities,
             elements=numbers[chosen],
             first=shell.first,
+            inelastic=self._system.inelastic,
             components=_those(table.components, ("11", "22", "12")),
             reduce=table.reduce if table.reduce is not None else [] if labels or m == 1 else ["mean"],
             labels=labels or [str(k) for k in chosen],
@@ -331,14 +336,24 @@ class ProbeBuilder:
         """Return the places [n, 3] in m of nodes of a beam or shell at rest."""
         return framed.structure.frames.centers(framed.structure.points)
 
-    def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
+    def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Iterator[Probe]:
         m, members = len(beam.structure.lines), self._members(table, beam.particles[:, 0][beam.structure.lines])
         if table.points is not None:
             members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
-        reduce = (
-            table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
-        )
-        return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
+        alone = table.members or table.points or m == 1
+        reduce: list[Reduction] = table.reduce if table.reduce is not None else [] if alone else ["mean"]
+        if forces := [one for one in quantities if one in OF_BEAMS]:
+            yield BeamProbe(
+                table.name,
+                beam.structure,
+                forces,
+                members=members,
+                first=beam.first,
+                reduce=reduce,
+                inelastic=self._system.inelastic,
+            )
+        if of_flow := [one for one in quantities if one not in OF_BEAMS]:
+            yield from self._of_inelastic(table, of_flow, self._system.inelastic[beam.name], members, reduce)
 
     def _members(self, table: ProbeTable, lines: IntArray) -> list[int] | None:
         """Return which lines [m, 2] of a body a probe is of, by numbers or by a group of its mesh; None: all."""
@@ -466,6 +481,16 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no support {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        oblique = [(str(support.name), nodes) for support, nodes in self._supports if support.is_oblique]
+        for name, nodes in oblique:
+            if requested == name:
+                yield ForceProbe(table.name, [name], nodes, what="reaction", about=table.about)
+                return
+        if oblique and requested == _ALL:
+            raise ScenarioError(
+                f"support '{oblique[0][0]}' is oblique, held by an energy, whose forces are not among those of all "
+                "supports; give each support a probe of its own."
+            )
         parts = [self._held(requested, leg) for leg in self._legs]
         changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])

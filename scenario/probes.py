@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars, OfBeams, OfShells
-from symplex.fem.outputs.inelastic_probe import OfBonds
+from symplex.fem.outputs.inelastic_probe import OfBonds, OfHinges
 from symplex.fem.outputs.joint_probe import OfJoints
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
@@ -22,7 +22,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfBeams, OfShells, OfJoints]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfHinges, OfBeams, OfShells, OfJoints]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "11", "22", "12", "norm"]
 _MOST_PLACES = 1000
 
@@ -72,10 +72,11 @@ class ProbeTable(Entry):
         list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
         "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
-        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about "
-        "the axes of their section, `rotation` of their nodes; membrane and transverse forces and bending moments of "
-        "elements of shells, for each unit of length along their axes. Of joints `angle`, `displacement`, their rates "
-        "`angular_velocity` and `velocity`, `force` and `moment`, by default all but the rates.",
+        "`plastic_rotation`, `utilization` and `plastic_work` of beams that do, `damage` and `opening` of bonds that "
+        "break, forces, moments and torque of members of beams, along and about the axes of their section, `rotation` "
+        "of their nodes; membrane and transverse forces and bending moments of elements of shells, for each unit of "
+        "length along their axes. Of joints `angle`, `displacement`, their rates `angular_velocity` and `velocity`, "
+        "`force` and `moment`, by default all but the rates.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from math import radians
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
 from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
 from symplex.scenario.messages import suggestion
+from symplex.scenario.prescribed import support_motion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
 from symplex.scenario.table import BodyName, Entry
@@ -262,6 +264,10 @@ def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
         turn = support.rotation
         axis = np.array(turn.axis) / np.linalg.norm(turn.axis)
         out.base[nodes] += radians(turn.degrees) * np.cross(axis, mesh.points[nodes] - turn.point)
+        return
+    if support.field is not None:
+        motion = support_motion(support.replaced(history=None, name="field"), nodes, mesh.points, Path())
+        out.base[nodes[:, None], axes] += motion.displacement(0.0)
         return
     moved, vector = (
         (out.base, support.displacement)

@@ -214,8 +214,17 @@ class JointBorder:
 
     def write_values(self, out: Array) -> None:
         """Write the equations of conditions [nodes, 3] to out."""
-        values = self.at_end.violations(self._end)
-        out[self._at] = self._impulse * self._scale * values
+        out[...] = self.equations(self.at_end.violations(self._end))
+
+    def equations(self, values: Array) -> Array:
+        """Return numbers [c, …] of conditions as those [nodes, 3, …] of their equations."""
+        out = np.zeros((*self.unused.shape, *values.shape[1:]))
+        out[self._at] = (values.T * (self._impulse * self._scale)).T
+        return out
+
+    def of_equations(self, mu: Array) -> Array:
+        """Return numbers [nodes, 3, …] of equations as those [c, …] of conditions: the transpose of `equations`."""
+        return (mu[self._at].T * (self._impulse * self._scale)).T
 
     def add_stiffness(self, weight: float, blocks: Array) -> None:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
