@@ -42,7 +42,7 @@ class Coupling(Connection):
     def __init__(self, body: Nodes, nodes: Nodes, points: Array):
         points = np.asarray(points, float)
         own = body_of("Coupling", body, points)
-        tied = node_indices("Coupling", np.ravel(nodes))
+        tied = node_indices("Coupling", nodes)
         require_nodes("Coupling", tied, len(points))
         if not len(tied) or len(np.unique(tied)) < len(tied) or np.intersect1d(tied, own).size:
             raise InvalidSystem("Coupling: nodes must be different ones, one at least, and none of the frame.")

@@ -183,8 +183,9 @@ class AlongRooms(NamedTuple):
 
 def along_rooms(c: int) -> AlongRooms:
     """Return the rooms for many conditions."""
-    numbers, of_nodes = (np.zeros(c) for _ in range(3)), (np.zeros((c, 8, 3)) for _ in range(2))
-    return AlongRooms(*of_nodes, *numbers, np.zeros(c, np.int64), np.zeros((c, c)), np.zeros((18, 7)))
+    of_nodes, numbers = np.zeros((2, c, 8, 3)), np.zeros((3, c))
+    rest = np.zeros(c, np.int64), np.zeros((c, c)), np.zeros((18, 7))
+    return AlongRooms(of_nodes[0], of_nodes[1], numbers[0], numbers[1], numbers[2], *rest)
 
 
 @kernel

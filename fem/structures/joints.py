@@ -228,6 +228,76 @@ class Connection(Constraint, ABC):
         """The relative motions that are reported: ``angle`` about the axis, ``displacement`` along it."""
         return coordinates_of(self.kind)
 
+    def products_of(self, coordinate: str) -> Products:
+        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
+        self._require_coordinate(coordinate)
+        return Products(self.pairs_of(coordinate))
+
+    def pairs_of(self, coordinate: str) -> list[tuple[_Term, _Term]]:
+        """Return u and v of these products; a coupling has none."""
+        return []
+
+    def angle(self, q: Array) -> float:
+        """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+            Positions in m.
+
+        Returns
+        -------
+        float
+            In rad.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies rotate about no axis, or about several.
+        """
+        cosine, sine = self._value_of("angle", q)
+        return float(np.arctan2(sine, cosine))
+
+    def displacement(self, q: Array) -> float:
+        """Return by how many m the first body has moved along the axis, seen from the second one.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies move along no axis.
+        """
+        return float(self._value_of("displacement", q)[0])
+
+    def rate(self, coordinate: str, q: Array, v: Array) -> float:
+        """Return the rate of its ``"angle"`` in rad/s, or of its ``"displacement"`` in m/s.
+
+        Parameters
+        ----------
+        coordinate : {"angle", "displacement"}
+        q, v : float64 [n, 3]
+            Positions in m and velocities in m/s.
+
+        Raises
+        ------
+        InvalidSystem
+            If it has no such coordinate.
+        """
+        products = self.products_of(coordinate)
+        x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
+        rates = np.einsum("cai,cai->c", products.gradient(x), moving)
+        if coordinate == "displacement":
+            return float(rates[0])
+        cosine, sine = products.value(x)
+        return float((cosine * rates[1] - sine * rates[0]) / (cosine**2 + sine**2))
+
+    def _value_of(self, coordinate: str, q: Array) -> Array:
+        products = self.products_of(coordinate)
+        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
+
+    def _require_coordinate(self, coordinate: str) -> None:
+        if coordinate not in self.coordinates:
+            raise InvalidSystem(f"{type(self).__name__}: a {self.kind} joint has no {coordinate}.")
+
     def columns(self, name: str) -> tuple[Column, ...]:
         """Return the columns of histories for this name: force, moment, angle and displacement."""
         return columns_of(self.kind, name)
@@ -372,48 +442,12 @@ class Joint(Connection):
 
     # -- what it shows --------------------------------------------------------------------------------------------
 
-    def products_of(self, coordinate: str) -> Products:
-        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
-        self._require_coordinate(coordinate)
-        return Products(self.pairs_of(coordinate))
-
     def pairs_of(self, coordinate: str) -> list[tuple[_Term, _Term]]:
         """Return u and v of these products."""
         a, b = self._ends
         if coordinate == "angle":
             return [(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])]
         return [(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))]
-
-    def angle(self, q: Array) -> float:
-        """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
-
-        Parameters
-        ----------
-        q : float64 [n, 3]
-            Positions in m.
-
-        Returns
-        -------
-        float
-            In rad.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies rotate about no axis, or about several.
-        """
-        cosine, sine = self._value_of("angle", q)
-        return float(np.arctan2(sine, cosine))
-
-    def displacement(self, q: Array) -> float:
-        """Return by how many m the first body has moved along the axis, seen from the second one.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies move along no axis.
-        """
-        return float(self._value_of("displacement", q)[0])
 
     def drives(self, first: int = 0, width: int | None = None) -> list[Drive]:
         """Return the conditions of what is given, whose rows count from a first one, with weights of many particles."""
@@ -423,36 +457,6 @@ class Joint(Connection):
             pairs = pairs if width is None else _padded(pairs, width)
             found.append(Drive(row + k, coordinate, function, pairs))
         return found
-
-    def rate(self, coordinate: str, q: Array, v: Array) -> float:
-        """Return the rate of its ``"angle"`` in rad/s, or of its ``"displacement"`` in m/s.
-
-        Parameters
-        ----------
-        coordinate : {"angle", "displacement"}
-        q, v : float64 [n, 3]
-            Positions in m and velocities in m/s.
-
-        Raises
-        ------
-        InvalidSystem
-            If it has no such coordinate.
-        """
-        products = self.products_of(coordinate)
-        x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
-        rates = np.einsum("cai,cai->c", products.gradient(x), moving)
-        if coordinate == "displacement":
-            return float(rates[0])
-        cosine, sine = products.value(x)
-        return float((cosine * rates[1] - sine * rates[0]) / (cosine**2 + sine**2))
-
-    def _value_of(self, coordinate: str, q: Array) -> Array:
-        products = self.products_of(coordinate)
-        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
-
-    def _require_coordinate(self, coordinate: str) -> None:
-        if coordinate not in self.coordinates:
-            raise InvalidSystem(f"Joint: a {self.kind} joint has no {coordinate}.")
 
     def point(self, q: Array, body: int = 0) -> Array:
         """Return where its point in the first or second body is [3], in m, at positions q [n, 3]."""
@@ -521,8 +525,6 @@ def weights_in_frame(x: Array, points: Array) -> Array:
 
 
 def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, IntArray | None]:
-    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-        raise InvalidSystem(f"Joint: points must be finite, of shape (n, 3), got {points.shape}.")
     if len(bodies) != 2 or bodies[0] is None:
         raise InvalidSystem("Joint: bodies must be two: the particles of a frame, and those of another one or None.")
     found = []
@@ -545,7 +547,9 @@ def body_of(owner: str, body: Nodes, points: Array) -> IntArray:
     InvalidSystem
         If they are not four that span space.
     """
-    nodes = node_indices(owner, np.ravel(body))
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise InvalidSystem(f"{owner}: points must be finite, of shape (n, 3), got {points.shape}.")
+    nodes = node_indices(owner, body)
     if len(nodes) != 4 or len(set(nodes.tolist())) < 4:
         raise InvalidSystem(f"{owner}: a body must be the four particles of a frame, got {nodes.tolist()}.")
     require_nodes(owner, nodes, len(points))

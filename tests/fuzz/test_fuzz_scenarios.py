@@ -542,6 +542,8 @@ def joints(bare: Data) -> Iterator[Data]:
     yield bare | {"body": [cube], "rigid_body": [flap], "joint": [hinge], "coupling": [seat]} | method
     on_beam = seat | {"to": "rod", "at": [0.4, 0, 0]}
     yield bare | {"body": [cube], "beam": [rod], "coupling": [on_beam]} | method
+    by_group = seat | {"to": "rod", "to_group": "x_min", "until": 0.005}
+    yield bare | {"body": [cube], "beam": [rod], "coupling": [by_group]} | method
     pin = {"name": "pin", "joint": "hinge", "quantities": ["moment", "angle"], "components": ["norm"]}
     torn = {"name": "torn", "probe": "pin", "above": 1e-3}
     until = {"rigid_body": [flap], "joint": [hinge | {"until": "torn"}], "probe": [pin], "when": [torn]}
