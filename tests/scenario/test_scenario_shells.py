@@ -736,6 +736,6 @@ def test_faces_of_eight_nodes_are_divided_with_their_curvature_and_groups(tmp_pa
     assert len(shell.cells["quad"]) == 16
     assert_allclose(centers[:, 2], 0.4 * centers[:, 0] * (1.0 - centers[:, 0]), atol=1e-12)
     assert problem.system.fixed.any(axis=1).sum() == 10  # five nodes of two particles
-    for wrong, message in (("pieces = 3", "even number"), ("pieces = 9", "from 2 to 8")):
+    for wrong, message in (("pieces = 3", "even number"), ("pieces = 9", "at most 8")):
         with pytest.raises(ScenarioError, match=message):
             Scenario.parse(text.replace("pieces = 4", wrong), tmp_path / "test.toml").build()
