@@ -61,18 +61,26 @@ OF_BONDS = {
     "damage": Field("damage", ""),
     "opening": Field("opening", "m", kind="length"),
 }
+# Of joints: how the first body is seen from the second one, and what acts on it.
+OF_JOINTS = {
+    "angle": Field("angle", "rad"),
+    "displacement": Field("displacement", "m", kind="length"),
+    "angular_velocity": Field("angular velocity", "rad/s"),
+    "velocity": Field("speed", "m/s"),
+    "force": Field("force", "N", ("x", "y", "z"), "force"),
+    "moment": Field("moment", "N m", ("x", "y", "z")),
+}
 FIELDS = (
     OF_SOLIDS
+    | OF_JOINTS
     | OF_BONDS
     | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
     | OF_HINGES
     | OF_SHELLS
     | {
-        "displacement": Field("displacement", "m", kind="length"),
         "position": Field("position", "m", kind="length"),
         "speed": Field("speed", "m/s"),
-        "velocity": Field("speed", "m/s"),
         "acceleration": Field("acceleration", "m/s²"),
         "rotation": Field("rotation", "rad"),
         "axial_stress": Field("axial stress", "Pa"),

@@ -43,6 +43,7 @@ from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
 from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
+from symplex.scenario.mass_scaling import KINETIC, MOMENTUM, ScaledBody
 from symplex.scenario.rigid_nodes import RigidNodeSet, RigidNodeSets
 from symplex.scenario.scenario import Problem
 from symplex.scenario.shells import Shell
@@ -478,6 +479,39 @@ class RigidPart(Part):
         return {k: x for (what, _, _), vector in values for k, x in components(f"{what}_{self.name}", vector).items()}
 
 
+@final
+class AddedMass(Part):
+    """The mass that [mass_scaling] adds to bodies, and what it has of the motion."""
+
+    def __init__(self, scaled: Mapping[str, ScaledBody]):
+        super().__init__("mass_scaling")
+        self._scaled, n = scaled, 1 + max(int(one.nodes.max(initial=-1)) for one in scaled.values())
+        added = np.zeros(n)
+        for one in scaled.values():
+            added[one.nodes] += one.at_nodes
+        self.nodes = np.flatnonzero(added).astype(np.int32)
+        self._mass = added[self.nodes]
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its kinetic energy and its momentum."""
+        plot = "momentum of the added mass"
+        return [
+            Column(KINETIC, "J", plot="kinetic energy of the added mass"),
+            *vector_columns(MOMENTUM, "kg m/s", "other", plot=plot),
+        ]
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return the same at a state."""
+        v = state.v[self.nodes]
+        kinetic = 0.5 * float(np.einsum("n,ni,ni->", self._mass, v, v))
+        return {KINETIC: kinetic, **components(MOMENTUM, self._mass @ v)}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return how much is added to each body."""
+        return [(f"mass scaling of '{name}'", one.reported) for name, one in self._scaled.items()]
+
+
 def _vectors(what: str, unit: str, kind: Kind, name: str) -> list[Column]:
     return [*vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")]
 
@@ -502,9 +536,10 @@ class Parts(Sequence[Part]):
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(
+        found = cls.of_system(
             tables, problem.system, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
         )
+        return cls(found._system, [*found, AddedMass(problem.scaled)], found._points) if problem.scaled else found
 
     @classmethod
     def of_system(

@@ -357,7 +357,8 @@ class BeamTable(LinesTable):
     def add_stiffness(self, world: Builder) -> None:
         """Add their energy, or, where members yield, all of them as a part with history."""
         beam = world.inertia.beams[self.name]
-        world.add(self.name, self._yielding(beam) if self.yields else beam.structure.energy.shifted(beam.first))
+        yielding = self._yielding(beam) if self.yields else None  # pyright: ignore[reportArgumentType]
+        world.add(self.name, yielding or beam.structure.energy.shifted(beam.first))
 
     def add_damping(self, world: Builder) -> None:
         """Add the overstress."""

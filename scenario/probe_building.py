@@ -23,6 +23,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe, ShellProbe
 from symplex.fem.outputs.inelastic_probe import InelasticProbe
+from symplex.fem.outputs.joint_probe import JointProbe, quantities_of
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.plastic import solids_in
@@ -110,10 +111,14 @@ class ProbeBuilder:
         ScenarioError, InvalidSystem, MeshError
             If it names what is not there.
         """
-        probes = {"body": self._of_body, "support": self._reactions, "obstacle": self._of_obstacle}.get(
-            table.acts_on, self._of_contact
-        )(table)
-        return BuiltProbe(table, tuple(probes))
+        makers = {
+            "body": self._of_body,
+            "joint": self._of_joint,
+            "support": self._reactions,
+            "obstacle": self._of_obstacle,
+            "contact": self._of_contact,
+        }
+        return BuiltProbe(table, tuple(makers[table.acts_on](table)))
 
     # -- bodies, trusses, springs, point masses -----------------------------------------------------------------
 
@@ -335,9 +340,8 @@ class ProbeBuilder:
         m, members = len(beam.structure.lines), self._members(table, beam.particles[:, 0][beam.structure.lines])
         if table.points is not None:
             members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
-        reduce = (
-            table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
-        )
+        alone = table.members or table.points or m == 1
+        reduce: list[Reduction] = table.reduce if table.reduce is not None else [] if alone else ["mean"]
         if forces := [one for one in quantities if one in OF_BEAMS]:
             yield BeamProbe(
                 table.name,
@@ -456,6 +460,18 @@ class ProbeBuilder:
         if quantities:
             yield InelasticProbe(table.name, self._system, body, quantities, stencils=members, reduce=reduce)
 
+    def _of_joint(self, table: ProbeTable) -> Iterator[Probe]:
+        joints, requested = self._system.joints, str(table.joint)
+        if requested not in joints:
+            raise ScenarioError(f"there is no joint {shown(requested)}; {suggestion(requested, list(joints))}")
+        joint = joints[requested]
+        if odd := [one for one in table.quantities or () if one not in quantities_of(joint)]:
+            raise ScenarioError(f"'{requested}' has no {odd[0]}; it has {listed(quantities_of(joint))}.")
+        components = _those(table.components, "xyz")
+        if odd := [one for one in table.components or () if one not in ("x", "y", "z", NORM)]:
+            raise ScenarioError(f"components has '{odd[0]}', and forces and moments of joints have x, y, z and {NORM}.")
+        yield JointProbe(table.name, self._system, requested, table.quantities, components=components)  # pyright: ignore[reportArgumentType]
+
     # -- supports, obstacles, contact ---------------------------------------------------------------------------
 
     def _reactions(self, table: ProbeTable) -> Iterator[Probe]:
@@ -465,6 +481,16 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no support {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        oblique = [(str(support.name), nodes) for support, nodes in self._supports if support.is_oblique]
+        for name, nodes in oblique:
+            if requested == name:
+                yield ForceProbe(table.name, [name], nodes, what="reaction", about=table.about)
+                return
+        if oblique and requested == _ALL:
+            raise ScenarioError(
+                f"support '{oblique[0][0]}' is oblique, held by an energy, whose forces are not among those of all "
+                "supports; give each support a probe of its own."
+            )
         parts = [self._held(requested, leg) for leg in self._legs]
         changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])

@@ -13,6 +13,7 @@ import symplex as sx
 from symplex.runs.results import RunFolder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+QUARTER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]])
 CELLS = np.array([[0, 1, 2, 3]], np.int32)
 PAIRS = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]], np.int32)
 MASS = np.array([1.0, 2.0, 1.5, 1.0])
@@ -202,6 +203,9 @@ def swing_on(joint: sx.structures.Joint) -> None:
 def hinge() -> sx.structures.Joint:
     """Return a hinge on the ground."""
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
 
 
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
@@ -836,6 +840,15 @@ def calls() -> dict[str, Call]:
             stencils=[0, 2],
             reduce=["max"],
         ),
+        "JointProbe": _call(
+            sx.outputs.JointProbe,
+            lambda made: look(made, HUNG),
+            name="p",
+            system=HUNG,
+            joint="hinge",
+            quantities=["angle", "force"],
+            components=["norm"],
+        ),
         "check_inelastic": _call(
             sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
         ),
@@ -971,6 +984,21 @@ def calls() -> dict[str, Call]:
             factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
             values=0.01,
             stiffness=10.0,
+        ),
+        "scaled_mass": _call(
+            sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
+        ),
+        "CyclicSymmetry": _call(
+            sx.fem.CyclicSymmetry,
+            lambda made: finite(np.abs(made.factors(1).toarray())),
+            points=QUARTER,
+            low=[0, 1, 3, 4],
+            high=[0, 2, 3, 5],
+            sectors=4,
+            axis=(0.0, 0.0, 1.0),
+            point=(0.0, 0.0, 0.0),
+            triangles=[[0, 1, 3], [1, 4, 3]],
+            tolerance=0.01,
         ),
         "tie_to_surface": _call(
             sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
@@ -1149,6 +1177,18 @@ def calls() -> dict[str, Call]:
         ),
         "complex_modes": _call(
             sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
+        ),
+        "cyclic_modes": _call(
+            sx.modes.cyclic_modes,
+            lambda made: finite(made.frequencies),
+            system=sx.System(
+                np.ones(6),
+                {"spokes": sx.measures.Anchors(range(6), (0.1, 0.1, 0.5), sx.measures.EngineeringStrain(9.0, 1.0))},
+            ),
+            state=sx.State(0.0, QUARTER, 0.0 * QUARTER, 0.0 * QUARTER),
+            symmetry=sx.fem.CyclicSymmetry(QUARTER, [0, 1, 3, 4], [0, 2, 3, 5], 4),
+            n=2,
+            diameters=[0, 1],
         ),
         "frequency_response": _call(
             sx.modes.frequency_response,

@@ -46,7 +46,7 @@ def flapping(n, speed, offset=0.0, hinge=None):
     return found.eigenvalues.imag[across][:3]
 
 
-# Ω and ω by √(ρA/EI) L², by power series with 60 digits (Wright, Smith, Thresher and Wang, J. Appl. Mech. 49 (1982) 197)
+# Ω and ω by √(ρA/EI) L², by power series with 60 digits (of Wright, Smith, Thresher and Wang, J. Appl. Mech. 49, 197)
 SERIES = {
     3.0: (4.7972785, 23.3202637, 62.9849675),
     6.0: (7.3603730, 26.8090817, 66.6839144),
