@@ -6,6 +6,7 @@ both neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -170,7 +171,7 @@ def _keys(cells: NDArray[np.int32], division: _Division, n: int) -> NDArray[np.i
 
 
 def _with_pieces(
-    members: dict[str, NDArray[np.int32]], moved: dict[str, tuple[str, int, int]]
+    members: Mapping[str, NDArray[np.int32]], moved: dict[str, tuple[str, int, int]]
 ) -> dict[str, NDArray[np.int32]]:
     """Return the members of a group of cells by kind, with the pieces of those that are divided."""
     out = {kind: rows for kind, rows in members.items() if kind not in moved}
