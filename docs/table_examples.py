@@ -797,6 +797,13 @@ material = { young = 7e10, poisson = 0.33, density = 2700 }
 """,
             """
 [[shell]]
+name = "roof"
+mesh = { file = "roof.msh", pieces = 4 }    # of eight nodes
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+            """
+[[shell]]
 name = "hull"
 mesh = "skin.msh"
 thickness = 0.002
@@ -891,7 +898,7 @@ name = "stud"
 mesh = { line = 3.0, bars = 12 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
-material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, hardening = 1e9 }
+material = { young = 7e9, poisson = 0, density = 900, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 5 }
 """,
             """
 [[beam]]

@@ -196,8 +196,8 @@ class Inertia:
                 raise ScenarioError(f"'{name}' has no elements of which a group could be; leave group out.")
             found = [part.within(self._mesh, f"{name}.{group}") for part in self.parts[name]]
             parts = [part for part in found if len(part.cells)]
-        if of[name] != "consistent":
-            return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
+            if of[name] != "consistent":
+                return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
         return sum((part.consistent_mass(points, n) for part in parts), csr_array((n, n)))
 
     def mass_in_frame(self) -> Array | csr_array:

@@ -313,7 +313,7 @@ class Frames(Copyable):
         from scipy.sparse.linalg import splu
 
         P, f = self.small_motions(q), len(self)
-        held = np.zeros(P.shape[1], bool)
+        held = np.zeros(3 * (2 * f + len(q) - len(np.unique(self.nodes))), bool)
         of_frames = self.held | np.asarray(system.fixed[self.nodes].all(axis=(1, 2)))[:, None]
         held[: 6 * f] = of_frames.ravel()
         others = np.ones(len(q), bool)
@@ -328,7 +328,8 @@ class Frames(Copyable):
         mass = sp.csr_array(mass) + sp.csr_array((about.ravel(), where), shape=mass.shape)
         free, z = np.flatnonzero(~held), np.zeros(len(held))
         if len(free):
-            mass, right = sp.csc_array(mass[free][:, free]), (P.T @ momenta.ravel())[free]
+            basis = sp.csr_array(sp.csc_array(sp.eye_array(len(held)))[:, free])
+            mass, right = sp.csc_array(basis.T @ mass @ basis), (P.T @ momenta.ravel())[free]
             size = 1.0 / np.sqrt(mass.diagonal())
             factors = splu(sp.csc_array(mass * size[:, None] * size))
             z[free] = size * factors.solve(size * right)

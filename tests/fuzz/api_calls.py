@@ -39,6 +39,7 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+QUADRATIC = sx.meshes.quadratic(sx.Mesh(POINTS, {"triangle": np.array([[0, 1, 2]], np.int32)}))
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
 OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
@@ -742,6 +743,7 @@ def calls() -> dict[str, Call]:
             labels=["a"],
             inelastic={},
         ),
+        "divided_faces": _call(sx.meshes.divided_faces, ignore, mesh=QUADRATIC, pieces=2),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
