@@ -25,7 +25,7 @@ class Rows:
     Attributes
     ----------
     factors : list of dict of (node, component) to float
-        The largest of each is 1 in size.
+        The largest of displacements in each is 1 in size.
     values : list of float
     turns : dict of int to Array
         Nodes that the deck does not have, whose displacements are the rotations of rigid nodes: their places, those of
@@ -61,7 +61,10 @@ class Rows:
             factors = self._written_out(factors)
         if self.framed:
             factors = {(n, i) if n >= 0 else (rotation_of(n), i + TURNS): c for (n, i), c in factors.items()}
-        size = max(map(abs, factors.values()), default=0.0)
+        # Factors of rotations are lengths, of which any unit must leave equations as stiff as they are.
+        turned = {dof: c for dof, c in factors.items() if dof[0] in self.turns or dof[1] >= TURNS}
+        plain = {dof: c for dof, c in factors.items() if dof not in turned}
+        size = max(map(abs, plain.values()), default=0.0) or max(map(abs, factors.values()), default=0.0)
         if not size:
             raise UnsupportedKeyword("an equation has no factors")
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
