@@ -46,13 +46,13 @@ class Lanes:
         """Return those from a place after this one."""
         return Lanes(self._builder, self._builder.gep(self._base, [index], inbounds=True))
 
-    def load(self, index: int) -> Any:
-        """Return the vector that begins with a number."""
-        return self._builder.load(_at(self._builder, self._base, _INDEX(index), _EIGHT), align=8)
+    def load(self, index: int, kind: Any = _EIGHT) -> Any:
+        """Return the vector that begins with a number, or one of another kind."""
+        return self._builder.load(_at(self._builder, self._base, _INDEX(index), kind), align=8)
 
     def store(self, vector: Any, index: int) -> None:
         """Set it."""
-        self._builder.store(vector, _at(self._builder, self._base, _INDEX(index), _EIGHT), align=8)
+        self._builder.store(vector, _at(self._builder, self._base, _INDEX(index), vector.type), align=8)
 
 
 def vectors_of(context: Any, builder: Any, signature: Any, args: Any) -> list[Lanes]:
@@ -250,6 +250,58 @@ def _rows_of(lanes, builder):
         for at in (half, half + 2):
             for first, last in ((even, last_even), (odd, last_odd)):
                 rows.append(_shuffled(builder, first, last, at, at + 1, at + 8, at + 9))
+    return rows
+
+
+# -- blocks of matrices -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def turn_block(typingctx, K, at):
+    """Replace nine rows of LANES numbers from K[at] on, the components of blocks, by these blocks one after another."""
+
+    def codegen(context, builder, signature, args):
+        (block,) = vectors_of(context, builder, signature, args)
+        block = block(args[1])
+        parts = range(0, LANES, EIGHT)
+        found = [[block.load(LANES * c + part) for c in range(9)] for part in parts]
+        for part, components in zip(parts, found, strict=True):
+            for e, row in enumerate(_transposed(components[:8], builder)):
+                block.store(row, 9 * (part + e))
+                block.store(builder.extract_element(components[8], _SHORT(e)), 9 * (part + e) + 8)
+        return context.get_dummy_value()
+
+    return types.void(K, types.intp), codegen
+
+
+@compiled
+def add_block(typingctx, out, to, K, at, mirrored):
+    """Add the nine numbers from K[at] on, or those of the transposed block, to out[to], …"""
+
+    def codegen(context, builder, signature, args):
+        out, K = vectors_of(context, builder, signature, args)
+        out, block = out(args[1]), K(args[3])
+        first = block.load(0)
+        turned = _shuffled(builder, first, first, 0, 3, 6, 1, 4, 7, 2, 5)
+        first = builder.select(args[4], turned, first)
+        out.store(builder.fadd(out.load(0), first), 0)
+        out.store(builder.fadd(out.load(8, _DOUBLE), block.load(8, _DOUBLE)), 8)
+        return context.get_dummy_value()
+
+    i = types.intp
+    return types.void(out, i, K, i, types.boolean), codegen
+
+
+def _transposed(rows, builder):
+    """Return the columns of eight vectors of eight."""
+    for step in (1, 2, 4):
+        front = [i if not i & step else i - step + EIGHT for i in range(EIGHT)]
+        back = [i + step if not i & step else i + EIGHT for i in range(EIGHT)]
+        found = list(rows)
+        for i in (i for i in range(EIGHT) if not i & step):
+            found[i] = _shuffled(builder, rows[i], rows[i + step], *front)
+            found[i + step] = _shuffled(builder, rows[i], rows[i + step], *back)
+        rows = found
     return rows
 
 

@@ -333,6 +333,8 @@ def add_energies(our, chunk, W, out):
     """
     points, n = len(our.slopes), our.counts[chunk]
     size, whole = elements_per_chunk(points), 0.0
+    for e in range(0, n, EIGHT):
+        _fetch_geometry(our.geometry[next_chunk(our, chunk)], 1, e, size)
     for e in range(n):
         total = W[e]
         for g in range(1, points):

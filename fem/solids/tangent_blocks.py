@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined
-from symplex.fem.compiled.lanes import add_lane_products, aligned
+from symplex.fem.compiled.lanes import add_block, add_lane_products, aligned, turn_block
 from symplex.fem.compiled.prefetch import prefetch
 from symplex.fem.compiled.vectors import added, outer, shifted
 from symplex.fem.solids import brick_tangents
@@ -151,21 +151,20 @@ def _accumulate_together(H, slopes, k, symmetric, half, K):
 
 @formula
 def _scatter_of_nodes(K, k, symmetric, elements, size, slots, out):
-    """Add the tangents K of the first of 16 elements to out [nnz · 9]."""
+    """Add the tangents K of the first of 16 elements to out [nnz · 9]; K is work then."""
+    for m in range(k):
+        for n in range(m + 1 if symmetric else k):
+            turn_block(K, (k * m + n) * BLOCK)
     for j in range(size):
         to, following = slots[elements[j]], slots[elements[min(j + 1, size - 1)]]
         for m in range(k):
             for n in range(m + 1 if symmetric else k):
-                start, of = NINE * np.uint64(to[m, n]), (k * m + n) * BLOCK + j
+                of = (k * m + n) * BLOCK + 9 * j
                 _fetch_block(out, following[m, n])
-                for c in range(9):
-                    out[start + np.uint64(c)] += K[of + c * PART]
+                add_block(out, 9 * to[m, n], K, of, False)
                 if symmetric and n < m:  # the transposed block
-                    start = NINE * np.uint64(to[n, m])
                     _fetch_block(out, following[n, m])
-                    for r in range(3):
-                        for c in range(3):
-                            out[start + np.uint64(3 * c + r)] += K[of + (3 * r + c) * PART]
+                    add_block(out, 9 * to[n, m], K, of, True)
 
 
 @inlined
