@@ -410,8 +410,13 @@ class NewmarkMotion(FixedStepMotion):
         return taken
 
     def stencils_changed(self) -> None:
-        """Let the level of contact be that of the nodes that may meet now."""
-        if self._touching.any():
+        """Let the level of contact be that of the nodes that may meet now; none if nothing is near where lists are new."""
+        if not self._touching.any():
+            return
+        near = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        if all(one is not None and not len(one.energy.nodes) for one in near):
+            self._touching.fill(False)
+        else:
             self._gather_touching()
 
     def _gather_touching(self) -> None:
@@ -489,7 +494,7 @@ class NewmarkMotion(FixedStepMotion):
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
         step, kind = divmod(number, _KINDS)
-        steps, n, loads, apart = self._taking
+        steps, _, loads, apart = self._taking
         table = self._table_apart if apart else self._table
         k = step % len(steps.sizes)
         h = float(steps.sizes[k])
