@@ -27,9 +27,12 @@ from symplex.base.quantities import (
 from symplex.errors import MaterialError
 from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
+from symplex.fem.solids.plastic import Flowing, Plastic
+from symplex.fem.solids.solid import Solid
 from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.reading import fields_of
 from symplex.scenario.viscous import ViscousKeys
@@ -202,6 +205,13 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         if set(given) == {"young", "poisson"}:
             return law.from_young(E=given["young"], nu=given["poisson"], density=self.density)
         raise ValueError("needs either lambda and mu, or young and poisson")
+
+    def metal(self, solid: Solid) -> Flowing:
+        """Return the law of a solid of it that flows."""
+        hardening = self.flow()
+        assert hardening is not None
+        metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
+        return metal if self.failure_strain is None else Eroding(metal, self.failure_strain)
 
     def _anisotropic(self, given: set[str]) -> AnisotropicElastic:
         small = self.law == "linear-anisotropic"

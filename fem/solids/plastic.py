@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.hourglass import hexahedra_of, moduli_of, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
 from symplex.fem.solids.plastic_loops import BACK_STRAIN, TEMPERATURE
-from symplex.fem.solids.plastic_points import BACK, HEAT, START
+from symplex.fem.solids.plastic_points import BACK, HEAT, MEAN_NORMAL, MELTING, RATE, START
 from symplex.fem.solids.solid import Solid, solids_of
 
 _MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 µs
@@ -113,14 +113,19 @@ class Plastic(Flowing):
         hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``. Of
         its material the moduli at small strains and the density are taken.
     hardening : Hardening
+    return_mapping : {"radial", "mean-normal"}, default "radial"
+        The second one of isotropic hardening without rate, back stress and softening.
 
     Raises
     ------
     InvalidSystem
-        If the elements would lock, or the material is not isotropic or one of small strains.
+        If the elements would lock, the return is not known of the hardening, or the material is not isotropic or one of
+        small strains.
     """
 
-    def __init__(self, solid: Solid, hardening: Hardening):
+    def __init__(
+        self, solid: Solid, hardening: Hardening, *, return_mapping: Literal["radial", "mean-normal"] = "radial"
+    ):
         material = solid.material
         if not material.objective or not material.isotropic or solid.fibres is not None:
             raise InvalidSystem(
@@ -136,12 +141,21 @@ class Plastic(Flowing):
             )
         if advice is not None:
             raise InvalidSystem(f"Plastic: {advice}.")
+        if return_mapping == "mean-normal":
+            constants_ = hardening.constants
+            if constants_[RATE] or constants_[MELTING] or hardening.has_back_stress:
+                raise InvalidSystem(
+                    'Plastic: return_mapping "mean-normal" is known of isotropic hardening without a rate, a back '
+                    'stress and softening. Take "radial".'
+                )
         self.solid, self.hardening, self.nodes = solid, hardening, solid.nodes
+        self.return_mapping = return_mapping
         _, weights, gradients = solid.part()
         lmbda, mu = material.lame_constants
         elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])
         constants = hardening.constants.copy()
         constants[HEAT] /= material.density
+        constants[MEAN_NORMAL] = return_mapping == "mean-normal"
         products, stiffness = np.zeros((1, 7, 8)), np.zeros((1, 12, 12))
         if solid.formulation == "stabilized":
             if hardening.has_back_stress:
@@ -165,11 +179,12 @@ class Plastic(Flowing):
         self._phases = Phases([(first, min(first + size, m)) for first in range(0, m, size)])
 
     def __repr__(self) -> str:
-        return f"Plastic({self.solid!r}, {self.hardening!r})"
+        more = ', return_mapping="mean-normal"' if self.return_mapping == "mean-normal" else ""
+        return f"Plastic({self.solid!r}, {self.hardening!r}{more})"
 
     def on(self, solid: Solid) -> Plastic:
         """Return the same law of another solid."""
-        return Plastic(solid, self.hardening)
+        return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
 
     def unstrained(self) -> Array:
         """Return the internal variables [m, g, k] of a body that has not flowed: Cp⁻¹ = 1, α = 0 and others."""

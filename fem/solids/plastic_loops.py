@@ -19,6 +19,10 @@ the smallest increments, in which R is round-off. The tangent of S* has, next to
 
     P ΔE P ⊗ [(r/n) (½ (S1 − S0) − ½ ℂ : ΔE) + 2 κ (1 − 2r)/n P ΔE P].
 
+By the mean normal internal variables at the end, and with them Δψ and ΔWp, are those of a return that is of second
+order. S1 and ℂ are those of the radial one: an error in the forces of second order, which does not accumulate. In the
+tangent the derivative of ψ + ΔWp takes the place of the first S1.
+
 Each element is written to its own rows, so that threads share elements and results do not depend on their number.
 
 Sources: Simo, Taylor and Pister (1985) for the mean dilatation; Gonzalez (2000) for the discrete stress; Noels,
@@ -48,6 +52,7 @@ from symplex.fem.compiled.vectors import (
 from symplex.fem.solids.plastic_points import (
     BACK,
     HEAT,
+    MEAN_NORMAL,
     MELTING,
     RATE,
     RECOVERY,
@@ -62,16 +67,21 @@ from symplex.fem.solids.plastic_points import (
     direction,
     dissipated,
     exponential,
+    exponential_of,
     flow,
+    flow_stress,
     full_of,
     length,
+    mean_flow,
     near_exponential,
     near_strain,
     plus,
+    potential_stress,
     product,
     recovered,
     recovery,
     scaled_pairs,
+    strain_in_axes,
     stress_of,
     trial,
     weighted,
@@ -248,7 +258,7 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
             if stabilized:
                 size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, T)
             if h > 0.0:
-                x, _ = flow(np.sqrt(1.5) * size, alpha, mu, h, temperature, constants, points)
+                x, _ = flow(np.sqrt(1.5) * size, 0.0, alpha, mu, h, temperature, constants, points)
             q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
             rate = -2.0 * np.sqrt(1.5) * x / size if x > 0.0 else 0.0
             if near:
@@ -284,6 +294,72 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
     for c in range(len(psi)):
         check += psi[c]
     return check
+
+
+@formula
+def set_mean_normal(F0, F1, z, w, elastic, averaged, h, constants, points, K_, Q0, Q1, T0, psi, work, new, S, T):
+    """Set ψ and ΔWp of cells and z at the end of an increment by the mean normal, from S0 and T0 at its start.
+
+    S [g, 6] is that at the end by the radial return, to which points that yield by it; S and T [12] become the
+    derivatives of ψ + ΔWp.
+    """
+    K, mu = elastic[0], elastic[1]
+    psi[:] = 0.0
+    work[:] = 0.0
+    bulk, pressure, V = K, 0.0, 0.0
+    if averaged:
+        mean = _mean_dilatation(F1, w)
+        theta = np.log(mean)
+        for g in range(len(w)):
+            V += w[g]
+        bulk, pressure = 0.0, K * theta / mean
+        psi[0] = 0.5 * V * K * theta * theta
+    heated, stabilized = z.shape[1] > TEMPERATURE, z.shape[1] == WITH_HOURGLASS
+    for g in range(len(w)):
+        f, c = mat3_at(F1[g], 0, 1), cell_of(g, averaged)
+        P, alpha = sym3_at(z[g], 0, 1), z[g, 6]
+        temperature = z[g, TEMPERATURE] if heated else 0.0
+        theta = np.log(_determinant(f))
+        hydrostatic = bulk * theta
+        e0, _ = strain_in_axes(mat3_at(F0[g], 0, 1), P)
+        e, L = strain_in_axes(f, P)
+        first, both, second = (
+            4.0 * mu * mu * contracted(e, e),
+            4.0 * mu * mu * contracted(e0, e),
+            4.0 * mu * mu * contracted(e0, e0),
+        )
+        if stabilized:
+            set_trial_hourglass(z[g], K_, Q1, w[g], mu, 0.0, T)
+            for k in range(12):
+                part = 2.0 * mu / w[g]
+                first += part * T[k] * (Q1[k] - z[g, HOURGLASS + k])
+                both += part * T[k] * (Q0[k] - z[g, HOURGLASS + k])
+                second += part * T0[k] * (Q0[k] - z[g, HOURGLASS + k])
+        x, turned, by_first, by_second = mean_flow(first, both, second, alpha, mu, h, temperature, constants, points)
+        lost, ended = 0.0, np.sqrt(first)
+        if x > 0.0:
+            ended, _ = flow_stress(alpha, x, h, temperature, constants, points)
+            ended *= np.sqrt(2.0 / 3.0)
+            lost = dissipated(alpha, x, h, temperature, constants, points)
+            back = exponential_of(-1.0 * e)
+            at_end = exponential_of(2.0 * (e - turned * (e0 + e)))
+            set_at(new[g], 0, 1, along_rows(L, conjugated(back, at_end)))
+            M = plus((2.0 * mu) * (by_first * e + by_second * e0), hydrostatic)
+            stress = potential_stress(M, f, P)
+            if averaged:
+                inverse, J = _inverse(gram(transposed(f)))
+                stress = stress + pressure * J * inverse
+            set_at(S[g], 0, 1, stress)
+        psi[c] += w[g] * (ended * ended / (4.0 * mu) + 0.5 * hydrostatic * theta)
+        if stabilized:
+            for k in range(12):
+                start, end = Q0[k] - z[g, HOURGLASS + k], Q1[k] - z[g, HOURGLASS + k]
+                new[g, HOURGLASS + k] = Q1[k] - (end - turned * (start + end))
+                T[k] = by_first * T[k] + by_second * T0[k]
+        new[g, 6] = alpha + x
+        if heated:
+            new[g, TEMPERATURE] = w[g] * lost
+        work[c] += w[g] * lost
 
 
 @formula
@@ -324,7 +400,7 @@ def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D,
                     modulus, beta = 2.0 / 3.0 * constants[BACK], np.sqrt(2.0 / 3.0) * constants[RECOVERY]
                     add_back_elasticity(strains, b, bulk, mu, start, a, x, H, bulk * theta, modulus, beta, D[g])
         elif h > 0.0:
-            x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, h, temperature, constants, points)
+            x, slope = flow(np.sqrt(1.5) * size, 0.0, z[g, 6], mu, h, temperature, constants, points)
         if not flows:
             q, mu_t = 1.0, mu
             if not backed and 3.0 * mu * x > _YIELDING * size:  # what merely rounds to yielding unloads elastically
@@ -424,6 +500,14 @@ def set_ends(q0, z, q1, nodes, G, e, w, elastic, averaged, constants, points, L,
     check += set_states(
         P[_F1], z, w, elastic, averaged, h, constants, points, K, Q1, P[_S1], H[_T1], C[_PSI1], work, new
     )
+    if constants[MEAN_NORMAL] > 0.0:
+        P[_S2], H[_T2] = P[_S1], H[_T1]
+        if 0.0 < h < np.inf:
+            psi, S, T, T0 = C[_PSI1], P[_S2], H[_T2], H[_T0]
+            set_mean_normal(
+                P[_F0], P[_F1], z, w, elastic, averaged, h, constants, points, K, Q0, Q1, T0, psi, work, new, S, T
+            )
+            S, T = P[_S1], H[_T1]
     set_increment(P[_F0], P[_F1], z, w, averaged, P[_FM], P[_DE], P[_ALONG], C[_SQUARED])
     for c in range(len(w)):
         C[_R, c] = psi[c] - C[_PSI0, c]
@@ -678,8 +762,12 @@ def write_mean_tangents(
         check += set_ends(q0, z[e], q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new)
         coupling = set_elasticities(P[_F1], z[e], w, elastic, averaged, h, constants, points, K, Q1, D, u, CQ, N)
         frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S1, D, _T1, CQ, N
+        potential, T_potential = _S1, _T1  # the derivative of what R begins with
+        if constants[MEAN_NORMAL] > 0.0:
+            potential, T_potential = _S2, _T2
         if closes(constants):
             frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S2, D2, _T2, CQ2, N2
+            potential, T_potential = _S2, _T2
             set_elasticities(P[_F1], z[e], w, elastic, averaged, 0.0, constants, points, K, Q1, D2, u, CQ2, N2)
         out[e] = 0.0
         left_u[:] = 0.0
@@ -700,9 +788,10 @@ def write_mean_tangents(
             if squared > 0.0:
                 first_, second = r / squared, 2.0 * kappa * (1.0 - 2.0 * r) / squared
             s0, s1, s2 = sym3_at(P[_S0, g], 0, 1), sym3_at(P[_S1, g], 0, 1), sym3_at(P[frozen, g], 0, 1)
+            slope_ = sym3_at(P[potential, g], 0, 1)
             E, pushed = sym3_at(P[_DE, g], 0, 1), sym3_at(P[_ALONG, g], 0, 1)
             stress = 0.5 * (s0 + s1) + kappa * pushed
-            change = 0.5 * first_ * (s2 - s0) + second * pushed
+            change = first_ * (slope_ - 0.5 * (s0 + s2)) + second * pushed
             change = change - (0.5 * first_ * coupling * swept) * sym3_at(u[g], 0, 1)
             for m in range(6):
                 total = 0.0
@@ -720,7 +809,8 @@ def write_mean_tangents(
                     total = swept_E * N_frozen[p]
                     for m in range(12):
                         total += C_frozen[p, m] * H[_DQ, m]
-                    change_Q[p] = 0.5 * first_ * (H[T_frozen, p] - H[_T0, p] - total) + second * H[_ALONG_Q, p]
+                    change_Q[p] = first_ * (H[T_potential, p] - 0.5 * (H[_T0, p] + H[T_frozen, p] + total))
+                    change_Q[p] += second * H[_ALONG_Q, p]
             for m in range(6):
                 for j in range(6):
                     D[g, m, j] *= 0.5

@@ -13,6 +13,11 @@ S is 2 ∂/∂C of the incremental potential W + Wp, W = K/2 θ² + |q s|²/4μ 
 
 with σ_i = q s_i + K θ, d = ε_i − ε_j, B_ij = b_i b_j + b_j b_i and the slope H of σy at the end.
 
+By the mean normal, of second order in the increment (Rice and Tracey 1973), internal variables flow along n ∥ s⁰ + s,
+s⁰ being the stress at the start: |s − 2μ Δγ n| = √(2/3) σy, ε¹ = ε − Δγ n, which is not coaxial to ε. In the axes of L,
+
+    Cp⁻¹ ← L exp(−ε) exp(2ε¹) exp(−ε) Lᵀ.
+
 The flow stress is σ = h(α) r(Δα/Δt) (1 − Θ^m): hardening h, rate r (1 + C ln of Johnson and Cook, or 1 + (·)^m of
 Cowper and Symonds), and temperature, which is that of the start of an increment.
 
@@ -33,7 +38,8 @@ Of its derivative M = 2μ (e − x N) + K θ 1 the stress is S = Σ M_ij d/sinh 
 
 a is stored as A = F_p⁻¹ a F_p⁻ᵀ of the reference configuration.
 
-Sources: Simo (1992) for the multiplicative law in logarithmic strains; Ortiz and Stainier (1999) for the potential.
+Sources: Simo (1992) for the multiplicative law in logarithmic strains; Ortiz and Stainier (1999) for the potential;
+Rice and Tracey (1973) for the mean normal.
 """
 
 from __future__ import annotations
@@ -59,7 +65,7 @@ from symplex.fem.compiled.vectors import (
 (SIGMA, MODULUS, VOCE, DELTA, POWER_MODULUS, POWER, RATE, LOGARITHMIC, EXPONENT, BACK, RECOVERY, HEAT, START) = range(
     13
 )
-(REFERENCE, MELTING, SOFTENING, CONSTANTS) = range(13, 17)
+(REFERENCE, MELTING, SOFTENING, MEAN_NORMAL, CONSTANTS) = range(13, 18)
 
 _NEAR = 0.1  # |Z| up to which strains are found without eigenvectors
 _SWEEPS = 16  # of Jacobi's method, which converges quadratically: five are the rule
@@ -182,27 +188,37 @@ def dissipated(alpha, x, h, temperature, constants, points):
 
 
 @formula
-def flow(equivalent, alpha, mu, h, temperature, constants, points):
-    """Return x = Δα of the radial return, and the slope of σ at its end; 0 where the trial stress does not yield.
+def flow(along, across, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the return along a direction N, and the slope of σ at its end; 0 where nothing yields.
 
-    It solves f(x) = √(3/2) |s| − 3μ x − σ(x) = 0 by Newton's method between bounds, f being decreasing.
+    Of the equivalent trial stress, along N and across it (0 of the radial return), it solves
+
+    f(x) = √((along − 3μ x)² + across²) − σ(x) = 0
+
+    by Newton's method between bounds, f being decreasing.
     """
     sigma, slope = flow_stress(alpha, 0.0, h, temperature, constants, points)
+    equivalent = along if across == 0.0 else np.sqrt(along * along + across * across)
     excess = equivalent - sigma
     if not excess > 0.0:
         return 0.0, 0.0
-    low, high = 0.0, excess / (3.0 * mu)  # σ does not decrease
+    low, high = 0.0, (excess if across == 0.0 else along) / (3.0 * mu)  # σ does not decrease
     x = excess / (3.0 * mu + slope)
-    if not x > 0.0:  # an infinite slope
+    if not 0.0 < x < high:  # an infinite slope
         x = 0.5 * high
     for _ in range(_ITERATIONS):
         sigma, slope = flow_stress(alpha, x, h, temperature, constants, points)
-        f = equivalent - 3.0 * mu * x - sigma
+        size, steep = along - 3.0 * mu * x, 3.0 * mu
+        if across > 0.0:
+            radius = np.sqrt(size * size + across * across)
+            steep *= size / radius
+            size = radius
+        f = size - sigma
         if f > 0.0:
             low = max(low, x)
         else:
             high = min(high, x)
-        new = x + f / (3.0 * mu + slope)
+        new = x + f / (steep + slope)
         if not low <= new <= high:
             new = 0.5 * (low + high)
         if abs(new - x) <= _CLOSE * x or abs(f) <= _ROUNDING * equivalent:
@@ -210,6 +226,30 @@ def flow(equivalent, alpha, mu, h, temperature, constants, points):
             break
         x = new
     return x, flow_stress(alpha, x, h, temperature, constants, points)[1]
+
+
+@formula
+def mean_flow(a, b, c, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the return along the mean normal N = (X0 + X)/m and 2μ Δγ/m; then how ψ + Wp depends on X.
+
+    Given are a = |X|² of the trial stress, b = X0 · X and c = |X0|² of the stress at the start. With A = 3/2 a and
+    D = √(3/2) (a + b)/m, A − 6μ x D + 9μ² x² = σ², and ψ + Wp = σ²/6μ + ∫ σ dα; the last two numbers are the factors
+    of X and X0 in its derivative by the strain.
+    """
+    m2 = a + 2.0 * b + c
+    m = np.sqrt(m2)
+    along = np.sqrt(1.5) * (a + b) / m
+    across2 = 1.5 * (a - (a + b) * (a + b) / m2)
+    across = np.sqrt(across2) if across2 > 0.0 else 0.0
+    x, slope = flow(along, across, alpha, mu, h, temperature, constants, points)
+    if not x > 0.0:
+        return 0.0, 0.0, 1.0, 0.0
+    sigma = flow_stress(alpha, x, h, temperature, constants, points)[0]
+    turned = 6.0 * mu * x * np.sqrt(1.5) / m
+    by_a = 1.5 - turned * (1.0 - 0.5 * (a + b) / m2)
+    by_b = -turned * (1.0 - (a + b) / m2)
+    change = (sigma * slope / (3.0 * mu) + sigma) / (6.0 * mu * along - 18.0 * mu * mu * x + 2.0 * sigma * slope)
+    return x, 2.0 * mu * np.sqrt(1.5) * x / m, 4.0 * mu * change * by_a, 2.0 * mu * change * by_b
 
 
 # -- back stress ------------------------------------------------------------------------------------------------------
@@ -412,6 +452,40 @@ def near_strain(F, P):
     series = product(plus(series, 1.0 / 5.0), Z2)
     series = product(plus(series, 1.0 / 3.0), Z2)
     return near, product(plus(series, 1.0), Z), inverse, 0.5 * np.log(det), L
+
+
+@formula
+def strain_in_axes(F, P):
+    """Return ε = dev ½ ln Ce in the axes of L, and L, of any strain."""
+    near, e, _, _, L = near_strain(F, P)
+    if not near:
+        stretches, n = eigenpairs(gram(transposed(F @ L)))
+        e = weighted(deviator((0.5 * np.log(stretches[0]), 0.5 * np.log(stretches[1]), 0.5 * np.log(stretches[2]))), n)
+    return e, L
+
+
+@formula
+def exponential_of(Y):
+    """Return exp Y of a symmetric Y."""
+    if contracted(Y, Y) < 1e-2:
+        return near_exponential(Y)
+    values, n = eigenpairs(Y)
+    return weighted((np.exp(values[0]), np.exp(values[1]), np.exp(values[2])), n)
+
+
+@formula
+def potential_stress(M, F, P):
+    """Return S = ∂/∂E of a function of ε in the axes of L, whose derivative is M."""
+    L = factor(P)
+    stretches, n = eigenpairs(gram(transposed(F @ L)))
+    strains = Vec3(0.5 * np.log(stretches[0]), 0.5 * np.log(stretches[1]), 0.5 * np.log(stretches[2]))
+    b = n @ transposed(L)
+    b = Mat3(
+        (1.0 / np.sqrt(stretches[0])) * b[0],
+        (1.0 / np.sqrt(stretches[1])) * b[1],
+        (1.0 / np.sqrt(stretches[2])) * b[2],
+    )
+    return stress_of(symmetric(n @ (full(M) @ transposed(n))), strains, b)
 
 
 @formula

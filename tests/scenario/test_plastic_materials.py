@@ -157,6 +157,9 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
         (METAL + ", reference_rate = 1", "reference_rate, which needs rate_factor or rate_exponent"),
         (METAL + ", melting_temperature = 1e3", "melting_temperature, which needs heat_capacity"),
         (METAL + ", power = 0.3", "power, which needs power_modulus"),
+        ('return_mapping = "mean-normal"', "return_mapping, which needs yield_stress or yield_table"),
+        (METAL + ', back_modulus = 1e9, return_mapping = "mean-normal"', "has back_modulus and return_mapping"),
+        (METAL + ', return_mapping = "midpoint"', "'mean-normal'"),
         (METAL + ", heat_capacity = 400, melting_temperature = 100", "above the reference"),
     ],
 )

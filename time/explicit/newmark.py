@@ -164,6 +164,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
+            more.add("moving joints")
             return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 
