@@ -79,10 +79,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
         bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
     contact_steps : int or "auto", default 1
-        Into how many steps of equal size a step of the explicit member is divided while bodies are within the distance
-        of each other at which contact acts, at its beginning or at its end; ``"auto"``: as many as ``contact_safety``
-        asks for. With more than one, a step is as long as bodies that are apart allow, some ten times as long, and
-        energy is as exact as with that step: where it changes, it may jump by what it oscillates by.
+        Into how many parts of equal size a step of the explicit member is divided for contact between bodies and the
+        elements around it, from when they come within the distance at which contact acts until nothing is near;
+        ``"auto"``: as many as ``contact_safety`` asks for. Steps are as long as bodies that are apart allow, some ten
+        times as long. With friction, moving supports or parts with history all elements take the parts while bodies
+        meet; where that changes, energy may jump by what it oscillates by.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -411,8 +412,13 @@ class NewmarkMotion(FixedStepMotion):
         return taken
 
     def stencils_changed(self) -> None:
-        """Let the level of contact be that of the nodes that may meet now."""
-        if self._touching.any():
+        """Let the level of contact have the nodes in new lists; none if nothing is near."""
+        if not self._touching.any():
+            return
+        near = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        if all(one is not None and not len(one.energy.nodes) for one in near):
+            self._touching.fill(False)
+        else:
             self._gather_touching()
 
     def _gather_touching(self) -> None:
