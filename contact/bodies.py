@@ -29,7 +29,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.neighbour_list import RENEWED, NeighbourListEnergy
+from symplex.fem.energies.neighbour_list import RENEWED, NeighbourListEnergy, Places
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
@@ -238,9 +238,18 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         renewed = super().renewed(q)
         if renewed or near is None or self._near_at((q,)) is None:
             away = self.moved((q,))
-            ahead = max(min(_AHEAD * self.reach, self.margin - 2.0 * away), 0.0)
+            most = self.margin - 2.0 * away
+            ahead = max(min(_AHEAD * self.reach, most) if len(self.nodes) else most, 0.0)
             self._near = near_pairs(q, self._vertices, self, ahead, away)
         return renewed
+
+    def apart(self, q: Array) -> Places | None:
+        """Return places where vertices may be with no surfaces closer than d̂, if there are (`NeighbourListEnergy`)."""
+        near = self._near
+        if near is None or self._covered or len(near.energy.nodes):
+            return None
+        left = max(RENEWED * self.margin - near.away, 0.0)
+        return Places(self._vertices, near.place.at, np.full(len(self._vertices), min(near.place.room, left * left)))
 
     def near(self, ends: tuple[Array, ...]) -> PairEnergy:
         """Return an energy of all pairs that are closer than d̂ at the positions [n, 3], one or two of them."""

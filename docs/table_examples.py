@@ -112,6 +112,14 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "blade"
+mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
+material = { young = 70e9, poisson = 0.33, density = 2700 }
+translate = [0, 0, -2]
+rigid = "root"                     # the rigid body "blade.root"
+""",
+            """
+[[body]]
 name = "bracket"
 mesh = { bundled = "bracket" }
 material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
@@ -381,6 +389,28 @@ equations = [
     ],
 ]
 """
+        ]
+    },
+    "cyclic": {
+        "": [
+            """
+[[body]]
+name = "quarter"                   # of a square plate
+mesh = { box = [0.2, 0.2, 0.02], cells = [4, 4, 1], split = "hexahedra" }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+translate = [0, 0, -1]
+
+[[cyclic]]
+name = "quarters"
+body = "quarter"
+low = "y_min"
+high = "x_min"
+sectors = 4
+axis = [0, 0, 1]
+point = [0, 0, 0]
+tolerance = 1e-6
+stiffness = 1e11
+""",
         ]
     },
     "pretension": {
@@ -709,6 +739,13 @@ interpolation = "spline"
         "": [
             """
 [[shell]]
+name = "membrane"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+thickness = 0.01
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[shell]]
 name = "plate"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
@@ -814,6 +851,46 @@ angular_velocity = [0, 0, 2]
 """,
             """
 [[beam]]
+name = "damper"
+mesh = { line = 1.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[beam]]
+name = "post"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, Z1 = 6e-6, Z2 = 6e-6, Zt = 9e-6 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_stress = 2.4e8, hardening = 1e9, back_modulus = 1e9 }
+""",
+            """
+[[beam]]
+name = "column"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_table = [[0, 2.4e8], [0.1, 3e8]] }
+""",
+            """
+[[beam]]
+name = "stud"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
+material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 9 }
+""",
+            """
+[[beam]]
+name = "strut"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.4e8, power_modulus = 1e8, power = 0.5 }
+""",
+            """
+[[beam]]
 name = "rim"
 mesh = { ring = 0.3, bars = 24 }
 up = [0, 0, 1]
@@ -898,6 +975,7 @@ kind = "spherical"
 bodies = ["flap", "girder"]      # at a node of the beam, here that of a group
 at = [2, 4, 0]
 groups = ["", "x_max"]
+until = 5e-4                     # it is released then
 """,
             """
 [[joint]]
@@ -967,6 +1045,34 @@ until = 5e-4
 [[support]]
 body = "beam"
 symmetry = "y=0"
+""",
+            """
+[[support]]
+name = "slope"
+body = "beam"
+group = "x_min"
+direction = [1, 0, 1]
+stiffness = 1e9
+""",
+            """
+[[support]]
+name = "mirror"
+body = "beam"
+symmetry = { point = [0, 0, 0], normal = [1, 0, 0] }
+""",
+            """
+[[support]]
+name = "bearing"
+body = "beam"
+group = "x_max"
+cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "stretched"
+body = "beam"
+field = ["0.01*x", "-0.003*y", "-0.003*z"]
+history = { kind = "ramp", duration = 1e-3 }
 """,
             """
 [[support]]
@@ -1101,6 +1207,7 @@ until = 5e-4
 """
         ]
     },
+    "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
     "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
     "load": {
         "nodal": [
@@ -1342,6 +1449,12 @@ windows = [0.01, 0.02]
 name = "top"
 body = "beam"
 """,
+            """
+[fit]
+parameters = [{ key = "body.beam.material.young", range = [1e11, 3e11] }]
+frequencies = [{ number = 1, value = 81.2, deviation = 0.4 }, { number = 3, value = 495, deviation = 2 }]
+at = "equilibrium"
+""",
         ]
     },
     "stage": {
@@ -1463,6 +1576,26 @@ reduce = ["mean", "max"]
             '\n[[probe]]\nname = "turn"\nbody = "girder"\ngroup = "x_max"\nquantities = ["rotation", "velocity"]\n',
             '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
             '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
+            """
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [0, 1, 0]
+until = "torn"
+
+[[probe]]
+name = "pull"
+joint = "hinge"
+quantities = ["force", "angle", "angular_velocity"]
+components = ["norm"]
+
+[[when]]
+name = "torn"
+probe = "pull"
+above = 1e3                      # N
+""",
             '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'
             '[[velocity]]\nbody = "beam"\nvelocity = [0, 0, 0.1]\n',
         ]

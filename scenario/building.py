@@ -35,6 +35,7 @@ from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.joints import JointTable, node_of_joint
+from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
 from symplex.scenario.pretension import PretensionTable
@@ -70,6 +71,7 @@ class Built(NamedTuple):
     velocities: Array
     beams: dict[str, Beam]
     shells: dict[str, Shell]
+    scaled: dict[str, ScaledBody]
 
 
 _WITH_MESH = BeamTable, ShellTable, TieTable
@@ -137,14 +139,16 @@ class Builder:
         self._added_by: list[tuple[Entry, str]] = []  # of which table each of them is
         self._adding: Entry | None = None
 
-    def add(self, name: str, part: Energy | Load | Inelastic) -> None:
-        """Add an energy, a load or an inelastic part of the table that is asked for them."""
+    def add(self, name: str, part: Energy | Load | Inelastic | Joint) -> None:
+        """Add an energy, a load, an inelastic part or a joint of the table that is asked for them."""
         assert self._adding is not None
         self._added_by.append((self._adding, name))
         if isinstance(part, Energy):
             self.energies[name] = part
         elif isinstance(part, Inelastic):
             self.inelastic[name] = part
+        elif isinstance(part, Joint):
+            self.joints[name] = part
         else:
             self.loads[name] = part
 
@@ -203,7 +207,7 @@ class Builder:
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
-        return Built(*built, self.inertia.beams, self.inertia.shells)
+        return Built(*built, self.inertia.beams, self.inertia.shells, self.inertia.scaled)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -232,6 +236,7 @@ class Builder:
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
         frames = self._frames(supports, fixed, first, last)
+        joints = {name: joint for name, joint in self.joints.items() if name not in without}
         return self._make_system(
             self.inertia.mass,
             {name: energies.get(name, energy) for name, energy in self.energies.items() if name not in without},
@@ -241,7 +246,7 @@ class Builder:
             moving=moving | driven,
             massless=self.inertia.massless,
             **({} if frames is None else {"frames": frames}),
-            **({"joints": self.joints} if self.joints else {}),
+            **({"joints": joints} if joints else {}),
         )
 
     def _begun(self, happened: Mapping[str, float]) -> tuple[dict[str, Energy], dict[str, Load]]:
@@ -499,10 +504,7 @@ class Builder:
         """Return the supports with their nodes, and how they move."""
         found: list[tuple[Support, IntArray, SupportMotion | None]] = []
         for here, support in self.tables.entries(Support):
-            group = self._try(here, group_in, self.mesh, support.body, support.group)
-            if group is None:
-                continue
-            nodes = self._try(here, self._held_by, support, self.mesh.nodes_of(group))
+            nodes = self._try(here, self.nodes_of_support, support)
             if nodes is None:
                 continue
             if support.rotations is not None and support.body not in self.structures:
@@ -521,8 +523,9 @@ class Builder:
                 found.append((support, nodes, motion))
         return found
 
-    def _held_by(self, support: Support, nodes: IntArray) -> IntArray:
+    def nodes_of_support(self, support: Support) -> IntArray:
         """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
+        nodes = self.mesh.nodes_of(group_in(self.mesh, support.body, support.group))
         framed = self.inertia.framed.get(support.body)
         if framed is None:
             return nodes[support.on_plane(self.mesh.points[nodes])]

@@ -148,7 +148,9 @@ class ContactTable(FrictionTable):
     def pairs(self, bodies: list[str]) -> list[tuple[str, str]]:
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""
         names = self.among(bodies)
-        return [*combinations(names, 2), *((name, name) for name in names if self.with_itself)]
+        # The rigid part of a body, BODY.GROUP, and the rest of it share their nodes.
+        apart = [pair for pair in combinations(names, 2) if not pair[1].startswith(f"{pair[0]}.")]
+        return [*apart, *((name, name) for name in names if self.with_itself)]
 
     def frictions(self, touching: Sequence[str]) -> dict[str, tuple[str, str] | None]:
         """Return what frictions are called and between which bodies they are: one for each pair, or one of them all.

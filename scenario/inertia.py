@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from symplex.errors import ScenarioError
+from symplex.fem.actions.mass_scaling import scaled_mass
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.beams import Beam
+from symplex.scenario.bodies import Body
 from symplex.scenario.framed import Framed
+from symplex.scenario.mass_scaling import ScaledBody, of_body
 from symplex.scenario.messages import place
 from symplex.scenario.parts import Part, massless_nodes, moved_inward, parts_of
 from symplex.scenario.rigid_nodes import RigidNodeSets, Try
@@ -62,7 +65,21 @@ class Inertia:
     @cached_property
     def parts(self) -> dict[str, list[Part]]:
         """The parts of each body."""
-        return {body.name: parts_of(body, self._mesh) for body in self._tables.body}
+        return {body.name: self._scaled(body, parts_of(body, self._mesh)) for body in self._tables.body}
+
+    def _scaled(self, body: Body, parts: list[Part]) -> list[Part]:
+        """Return parts with the mass that [mass_scaling] adds."""
+        table = self._tables.mass_scaling
+        if table is None or not self._try(place("mass_scaling"), table.applies_to, body):
+            return parts
+        points = self._mesh.points
+        return [part._replace(scaling=scaled_mass(part.solid(points), table.dt)) for part in parts]
+
+    @cached_property
+    def scaled(self) -> dict[str, ScaledBody]:
+        """How much mass is added to bodies, by name."""
+        found = {name: [part.scaling for part in parts if part.scaling] for name, parts in self.parts.items()}
+        return {name: of_body(some, self._rigid_sets.n_nodes) for name, some in found.items() if some}
 
     @cached_property
     def trusses(self) -> dict[str, Truss]:

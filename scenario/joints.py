@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from symplex.base.quantities import (
     Name,
@@ -25,10 +25,10 @@ from symplex.fem.energies.energy import IntArray
 from symplex.fem.structures.joint_laws import JointCoordinate, JointLoad, JointSpring
 from symplex.fem.structures.joints import Joint, JointKind, columns_of, coordinates_of
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import History
+from symplex.scenario.actions import History, Timed, time_or_name
 from symplex.scenario.prescribed import factor, motion_over_time, require_covered
 from symplex.scenario.selections import node_at
-from symplex.scenario.table import Entry, Need, Table
+from symplex.scenario.table import Need, Table
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -80,7 +80,7 @@ class JointFrictionTable(Table):
     slip: Annotated[float, positive("rad/s or m/s"), "ε: at this speed 71 % of it act."]
 
 
-class JointTable(Entry):
+class JointTable(Timed):
     """A joint between rigid bodies, beams or shells, or one and the ground: some relative motions are impossible.
 
     ``"spherical"`` keeps a point; ``"revolute"`` (a hinge) a point and an axis; ``"cylindrical"`` an axis, along which
@@ -94,6 +94,12 @@ class JointTable(Entry):
     """
 
     of_all = False
+    begin: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    until: Annotated[
+        float | None,
+        time_or_name(),
+        "Time until which it holds, or the name of a `[[when]]`: then all that it does ends, as of one that breaks.",
+    ] = None
     name: Annotated[Name, "Names its columns: `NAME_force_x`, `NAME_moment_x`, …, `NAME_angle`, `NAME_displacement`."]
     kind: Annotated[JointKind, "What both bodies have in common."]
     bodies: Annotated[
@@ -212,7 +218,7 @@ class JointTable(Entry):
             angle=angle,
             displacement=displacement,
         )
-        world.joints[self.name] = joint
+        world.add(self.name, joint)
         along = self.coordinate
         if (spring := self.spring) is not None:
             world.add(f"{self.name}_spring", JointSpring(joint, spring.stiffness, spring.rest, coordinate=along))

@@ -152,5 +152,19 @@ class PlasticKeys(Table):
         return found
 
 
+class MemberPlasticKeys(PlasticKeys):
+    """The keys of the material of members that flow, bars and beams, whose hardening has less than that of solids."""
+
+    def _check_members(self) -> None:
+        for key in ("reference_rate", "recovery", "heat_capacity"):
+            if getattr(self, key) is not None:
+                raise ValueError(
+                    f"has {key}, which members that yield do not have; take the yield stress by the plastic strain, "
+                    "and back_modulus without recovery"
+                )
+        if self.return_mapping != "radial":
+            raise ValueError("has return_mapping, which is of solids: members flow by their own forces")
+
+
 def _given(values: dict[str, float | None]) -> dict[str, float]:
     return {key: value for key, value in values.items() if value is not None}

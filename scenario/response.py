@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from math import radians
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,12 +18,14 @@ from symplex.fem.actions.supports import AXES
 from symplex.fem.energies.energy import Array
 from symplex.fem.outputs.field_probes import MOTIONS
 from symplex.fem.outputs.force_probes import OF_BARS
+from symplex.fem.outputs.joint_probe import FORCES
 from symplex.fem.outputs.probe import NORM
 from symplex.fem.system import Load, State
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
 from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
 from symplex.scenario.messages import suggestion
+from symplex.scenario.prescribed import support_motion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
 from symplex.scenario.table import BodyName, Entry
@@ -135,8 +138,12 @@ def wrong_places(table: ResponseTable, probes: Sequence[ProbeTable]) -> list[str
 
 def unlike_swings(probe: ProbeTable) -> str | None:
     """Return what of a probe has no complex amplitude, in words."""
-    if probe.acts_on not in ("body", "support"):
+    if probe.acts_on not in ("body", "joint", "support"):
         return f"reports the forces of {probe.acts_on}s, which have no response; name probes of bodies and supports"
+    if probe.acts_on == "joint":
+        odd = next((one for one in probe.quantities or FORCES if one in FORCES), None)
+        what = 'which has no response; give others, as quantities = ["angle"]'
+        return None if odd is None else f"has the {odd} of a joint, {what}"
     for quantity in probe.quantities or ():
         if quantity not in _LINEAR:
             return f"has {quantity}, which does not swing in proportion to a motion; there are {listed(_LINEAR)}"
@@ -257,6 +264,10 @@ def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
         turn = support.rotation
         axis = np.array(turn.axis) / np.linalg.norm(turn.axis)
         out.base[nodes] += radians(turn.degrees) * np.cross(axis, mesh.points[nodes] - turn.point)
+        return
+    if support.field is not None:
+        motion = support_motion(support.replaced(history=None, name="field"), nodes, mesh.points, Path())
+        out.base[nodes[:, None], axes] += motion.displacement(0.0)
         return
     moved, vector = (
         (out.base, support.displacement)

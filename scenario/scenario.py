@@ -30,6 +30,7 @@ from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.event_building import changes_of
 from symplex.scenario.joined_parts import contacts_in, points_of
+from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.rigid_nodes import RigidNodeSets
 from symplex.scenario.sampling import Timeline, changed_timeline, timeline
@@ -249,6 +250,8 @@ class Problem:
     beams : mapping of str to Beam
     shells : mapping of str to Shell
         By name.
+    scaled : mapping of str to ScaledBody
+        How much mass [mass_scaling] adds to bodies, by name.
     """
 
     scenario: Scenario
@@ -263,6 +266,7 @@ class Problem:
     velocities: Array | None = None
     beams: Mapping[str, Beam] = field(default_factory=dict)
     shells: Mapping[str, Shell] = field(default_factory=dict)
+    scaled: Mapping[str, ScaledBody] = field(default_factory=dict)
 
     def of_run(self) -> Problem:
         """Return the same with its own scenario, of which a run can `follow` what happens."""

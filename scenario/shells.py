@@ -45,9 +45,11 @@ from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
+from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 N = TypeVar("N", bound=np.generic)
 FACES = ("quad", "triangle")
@@ -112,7 +114,7 @@ class FaceMesh(Table):
             raise ValueError(f"cells must be {count} integers with {source}, got {shown(list(self.cells))}")
 
 
-class ShellMaterial(Table):
+class ShellMaterial(SectionMaxwellKeys):
     """The material of shells, by constants of small strains: isotropic, or a ply with fibres along its axis 1."""
 
     young: Annotated[float | None, positive("Pa"), "Young's modulus E of an isotropic material."] = None
@@ -275,6 +277,12 @@ class ShellTable(Entry):
 
     def _check(self) -> None:
         _check_stiffness(self, needed=True)
+        if len({one.relaxes for one in self.materials}) > 1 or (
+            self.relaxes and any(one.properties is not None for one in (self, *self.parts))
+        ):
+            raise ValueError(
+                "has layers or parts with and without viscous, or with another one; all of a shell must have the same"
+            )
 
     @property
     def has_nodes(self) -> bool:
@@ -288,6 +296,20 @@ class ShellTable(Entry):
     def needs(self) -> Iterable[Need]:
         """Frames."""
         yield Need("frames", "{kind} cannot keep the nodes of shells rigid; take another integrator, such as {others}.")
+        if self.relaxes:
+            yield needs_of_overstress()
+
+    @property
+    def relaxes(self) -> tuple[tuple[float, float], ...]:
+        """The ratios and times of the Maxwell elements of all layers."""
+        return self.materials[0].relaxes if self.materials else ()
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return the overstress of each kind of elements, what it stores and dissipates."""
+        if not self.relaxes:
+            return []
+        kinds = [self.name, *(f"{self.name}.{kind}" for kind in (*FACES, *(f"{kind}_fold" for kind in FACES)))]
+        return [f"{what}{overstress_name(name)}" for name in kinds for what in ("", "stored_", "work_")]
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its faces in their place."""
@@ -405,6 +427,13 @@ class ShellTable(Entry):
             world.add(name, energy)
         for k, energy in enumerate(shell.structure.drills, start=1):
             world.add(f"{self.name}.drill_{k}", energy.shifted(shell.first))
+
+    def add_damping(self, world: Builder) -> None:
+        """Add the overstress of its elements: one for each kind of these."""
+        shell = world.inertia.shells[self.name]
+        for kind, name in shell.kinds.items() if self.relaxes else ():
+            strains = shell.structure.strains[kind].shifted(shell.first)
+            world.add(overstress_name(name), section_overstress(strains, self.relaxes))
 
 
 @dataclass(frozen=True)

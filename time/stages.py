@@ -14,6 +14,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
+from symplex.fem.structures.joints import Joint, JointReaction
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, Integrator, dividing
 from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
@@ -493,8 +494,12 @@ class StagedMotion(Motion):
         return self._motion.momenta(state)
 
     def observed(self, state: State, gradient: Callable[[Energy, State], Array]) -> dict[str, float]:
-        """Return what energies report of a state just returned, with their gradients as they act."""
-        return self._motion.observed(state, gradient)
+        """Return what energies and joints report of a state just returned; joints that are no more have no force."""
+        found, none = self._motion.observed(state, gradient), np.zeros(3)
+        for name, joint in self._names.joints.items():
+            if name not in self.system.joints:
+                found |= joint.observed(name, state.q, JointReaction(none, none, True))
+        return found
 
     def gradient(self, energy: Energy, state: State) -> Array:
         """Return ∂φ/∂x [m, k, dim] in N of one of the system's energies at a state just returned, as it acts."""
@@ -557,6 +562,7 @@ class _Names:
     works: tuple[str, ...]
     totals: tuple[Column, ...]
     counts: tuple[str, ...]
+    joints: Mapping[str, Joint]
 
 
 def _names(stages: Sequence[Stage]) -> _Names:
@@ -571,4 +577,5 @@ def _names(stages: Sequence[Stage]) -> _Names:
         (*dict.fromkeys(works), SWITCHES.name),
         tuple(totals.values()),
         tuple(name for name, column in columns.items() if column.kind == "count" and column.plot),
+        {name: joint for stage in stages for name, joint in stage.system.joints.items()},
     )

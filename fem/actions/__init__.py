@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = public(
         "..energies.rate_independent": ("RateIndependent",),
         ".loads": ("Gravity", "NodalForce", "NodalLoad", "Pressure", "SurfaceTraction"),
         ".mass": ("bar_mass", "consistent_bar_mass", "consistent_mass", "lumped_mass", "mixed_mass"),
+        ".mass_scaling": ("ScaledMass", "scaled_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
         ".supports": ("fixed_mask",),
         ".time_function": ("TimeFunction",),

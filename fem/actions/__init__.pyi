@@ -20,6 +20,8 @@ from symplex.fem.actions.mass import consistent_bar_mass as consistent_bar_mass
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.mass import mixed_mass as mixed_mass
+from symplex.fem.actions.mass_scaling import ScaledMass as ScaledMass
+from symplex.fem.actions.mass_scaling import scaled_mass as scaled_mass
 from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
 from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +32,23 @@ class IncompleteStencils(StepFailed):
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[Array, ...]]]:
         return type(self), (str(self), self.ends)
+
+
+class Places(NamedTuple):
+    """Where nodes were, and how far they may go from there until what is known of these positions has to be renewed.
+
+    Attributes
+    ----------
+    nodes : int32 [v]
+    at : float64 [v, dim]
+        In m.
+    rooms : float64 [v]
+        The squares in m² of how far each may go.
+    """
+
+    nodes: IntArray
+    at: Array
+    rooms: Array
 
 
 class NeighbourListEnergy(Energy):
@@ -125,6 +142,14 @@ class NeighbourListEnergy(Energy):
         What it returns must follow from q alone, whatever is in the list.
         """
         return True
+
+    def apart(self, q: Array) -> Places | None:
+        """Return places where nodes may be with no stencil closer than ``reach``, and nothing that passes through.
+
+        From q [n, dim] on, where it was `renewed`, the list is not renewed either as long as nodes stay there. None if
+        there are none, or none are known; an energy that knows overrides it.
+        """
+        return None
 
     def settle(self, q: Array) -> None:
         """Find the list at the end q [n, dim] of a step alone, if it was found for both."""

@@ -32,7 +32,7 @@ class JohnsonCookFailure:
     """The plastic strain at which a metal fails, by triaxiality, rate and temperature (Johnson and Cook 1985).
 
     αf = (d1 + d2 exp(d3 σm/σ)) (1 + d4 ln(α̇/α̇0)) (1 + d5 Θ), of the mean stress σm and von Mises' σ of an element and
-    the rate above α̇0 of the hardening, or 1/s; Θ = (T − T0)/(Tm − T0) of the softening. The damage grows by dα/αf, to 1.
+    the rate above α̇0 of the hardening, or 1/s; Θ = (T − T0)/(Tm − T0) of the softening. Damage grows by dα/αf, to 1.
 
     Parameters
     ----------

@@ -16,7 +16,9 @@ __all__, __getattr__, __dir__ = public(
         ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
         ".shell": ("Shells", "shells"),
+        ".viscoelastic_sections": ("ViscoelasticSections",),
         ".viscous_measures": ("ViscousMeasures",),
         ".yielding": ("YieldingBar",),
+        ".yielding_beams": ("YieldingBeams",),
     },
 )

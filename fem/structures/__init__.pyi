@@ -19,5 +19,7 @@ from symplex.fem.structures.sections import BeamProperties as BeamProperties
 from symplex.fem.structures.sections import Section as Section
 from symplex.fem.structures.shell import Shells as Shells
 from symplex.fem.structures.shell import shells as shells
+from symplex.fem.structures.viscoelastic_sections import ViscoelasticSections as ViscoelasticSections
 from symplex.fem.structures.viscous_measures import ViscousMeasures as ViscousMeasures
 from symplex.fem.structures.yielding import YieldingBar as YieldingBar
+from symplex.fem.structures.yielding_beams import YieldingBeams as YieldingBeams

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, final
 
 import numpy as np
@@ -28,6 +29,7 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.generalized_strains import GeneralizedStrains
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
 from symplex.fem.structures.sections import BeamProperties
@@ -108,6 +110,14 @@ class Beams(Summarized):
         out[:, at, at] = self.energy.stiffness[:, at, at]
         out[:, at + 3, at + 3] = -3.0 * self.energy.stiffness[:, at + 3, at + 3]
         return out
+
+    @cached_property
+    def strains(self) -> GeneralizedStrains:
+        """The generalised strains of elements, of laws with history: ε₁, γ₁, γ₂, and the rotation between the ends.
+
+        Their stresses are N L, Q₁ L, Q₂ L, M₁, M₂ and M₃ in J, their stiffness that of the energy.
+        """
+        return GeneralizedStrains(self.energy, (0, 1, 2), (3, 4, 5), (6, 7, 8), self.viscous_stiffness[:, :6, :6])
 
     def section_forces(self, q: Array) -> Array:
         """Return N, Q₁, Q₂ in N and M₁, M₂, M₃ in N m [m, 6] in the middle of elements, at positions q [4n, 3] in m.

@@ -14,7 +14,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula
 from symplex.fem.measures.constraints import Constraint, RigidBars
 
 if TYPE_CHECKING:
@@ -335,50 +335,56 @@ def write_rigid_forces(force, q, nodes, is_rod, held, masses, out):
     J r = Σ ρ × f about the centre of mass, or of frames whose centres are held about these; of frames that are held in
     part otherwise from all six equations of the motion of the centre, those of what is held left out.
     """
-    x, f, J, r = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3)
-    A, motion = np.empty((6, 7)), np.empty((3, 6))
+    rooms = np.empty((4, 3)), np.empty(3), np.empty((3, 3)), np.empty(3), np.empty((6, 7)), np.empty((3, 6))
     for k in range(len(nodes)):
-        share = 0.5 if is_rod[k] else 1.0
-        of_center, of_rotation = 0, 0
+        write_rigid_force(k, force, q, nodes, is_rod, held, masses, rooms, out)
+
+
+@uncounted_formula
+def write_rigid_force(k, force, q, nodes, is_rod, held, masses, rooms, out):
+    """Write to out what a rigid motion of the k-th frame has of forces [n, 3]; see `write_rigid_forces`."""
+    x, f, J, r, A, motion = rooms
+    share = 0.5 if is_rod[k] else 1.0
+    of_center, of_rotation = 0, 0
+    for i in range(3):
+        of_center += held[k, i]
+        of_rotation += held[k, 3 + i]
+    pivoted = of_center == 3 and of_rotation == 0
+    in_part = of_center + of_rotation > 0 and not pivoted
+    total, first = 0.0, nodes[k, 0]
+    r[:] = 0.0
+    for a in range(4):
+        m = share * masses[nodes[k, a]]
+        total += m
+        weight = 1.0 if pivoted or in_part else m
         for i in range(3):
-            of_center += held[k, i]
-            of_rotation += held[k, 3 + i]
-        pivoted = of_center == 3 and of_rotation == 0
-        in_part = of_center + of_rotation > 0 and not pivoted
-        total, first = 0.0, nodes[k, 0]
-        r[:] = 0.0
-        for a in range(4):
-            m = share * masses[nodes[k, a]]
-            total += m
-            weight = 1.0 if pivoted or in_part else m
-            for i in range(3):
-                x[a, i] = q[nodes[k, a], i] - q[first, i]
-                r[i] += weight * x[a, i]
-        for a in range(4):
-            for i in range(3):
-                x[a, i] -= r[i] / (4.0 if pivoted or in_part else total)
-        if in_part:
-            _solve_held(force, x, nodes[k], share, is_rod[k], held[k], masses, A, motion)
-            for i in range(3):
-                f[i], r[i] = A[i, 6] * total, A[3 + i, 6]
-        else:
-            f[:], r[:] = 0.0, 0.0
-            for a in range(4):
-                node = nodes[k, a]
-                for i in range(3):
-                    f[i] += 0.0 if pivoted else share * force[node, i]
-                r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
-                r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
-                r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
-            _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
+            x[a, i] = q[nodes[k, a], i] - q[first, i]
+            r[i] += weight * x[a, i]
+    for a in range(4):
+        for i in range(3):
+            x[a, i] -= r[i] / (4.0 if pivoted or in_part else total)
+    if in_part:
+        _solve_held(force, x, nodes[k], share, is_rod[k], held[k], masses, A, motion)
+        for i in range(3):
+            f[i], r[i] = A[i, 6] * total, A[3 + i, 6]
+    else:
+        f[:], r[:] = 0.0, 0.0
         for a in range(4):
             node = nodes[k, a]
-            out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
-            out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
-            out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
+            for i in range(3):
+                f[i] += 0.0 if pivoted else share * force[node, i]
+            r[0] += share * (x[a, 1] * force[node, 2] - x[a, 2] * force[node, 1])
+            r[1] += share * (x[a, 2] * force[node, 0] - x[a, 0] * force[node, 2])
+            r[2] += share * (x[a, 0] * force[node, 1] - x[a, 1] * force[node, 0])
+        _solve_rotation(x, nodes[k], share, is_rod[k], masses, J, r)
+    for a in range(4):
+        node = nodes[k, a]
+        out[node, 0] = masses[node] * (f[0] / total + r[1] * x[a, 2] - r[2] * x[a, 1])
+        out[node, 1] = masses[node] * (f[1] / total + r[2] * x[a, 0] - r[0] * x[a, 2])
+        out[node, 2] = masses[node] * (f[2] / total + r[0] * x[a, 1] - r[1] * x[a, 0])
 
 
-@formula
+@uncounted_formula
 def _solve_rotation(x, nodes, share, is_rod, masses, J, r):
     """Turn moments r [3] into J⁻¹ r of the inertia J of masses with arms x [4, 3]."""
     for i in range(3):
@@ -473,7 +479,7 @@ def _nearest_rigid(q, v, nodes, is_rod, held, masses, fixed, momentum, rigid):
                     v[node, i] = rigid[node, i] / masses[node]
 
 
-@formula
+@uncounted_formula
 def _solve_held(force, x, nodes, share, is_rod, held, masses, A, motion):
     """Write to A[:, 6] the rates of the centre and of rotation of a frame that is held in part, for arms x [4, 3]."""
     for i in range(6):

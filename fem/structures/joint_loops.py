@@ -7,9 +7,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.compiled.kernels import uncounted_inlined as inlined, uncounted_kernel as kernel
+from symplex.fem.compiled.kernels import (
+    uncounted_formula as formula,
+    uncounted_inlined as inlined,
+    uncounted_kernel as kernel,
+)
 from symplex.fem.compiled.records import Nodes, Numbers, Record, Rows
+from symplex.fem.structures.frames import write_rigid_force
+
+_DEPENDENT = 1e-10  # pivots of the scaled matrix of multipliers, below which a condition follows from others
 
 
 class Conditions(NamedTuple):
@@ -154,3 +164,142 @@ def write_resultants_of(nodes, condition, side, gradients, q, out):
             out[k, 1, 0] += v * h - w * g
             out[k, 1, 1] += w * f - u * h
             out[k, 1, 2] += u * g - v * f
+
+
+class AlongRooms(NamedTuple):
+    """Rooms for what makes motions those that c conditions let be.
+
+    Gradients and what they move [c, 8, 3], numbers [c], a matrix [c, c] and the order of its factors; those of a frame.
+    """
+
+    gradients: Array
+    moved: Array
+    values: Array
+    solution: Array
+    scale: Array
+    order: NDArray[np.int64]
+    matrix: Array
+    of_frame: Array
+
+
+def along_rooms(c: int) -> AlongRooms:
+    """Return the rooms for many conditions."""
+    numbers, of_nodes = (np.zeros(c) for _ in range(3)), (np.zeros((c, 8, 3)) for _ in range(2))
+    return AlongRooms(*of_nodes, *numbers, np.zeros(c, np.int64), np.zeros((c, c)), np.zeros((18, 7)))
+
+
+@kernel
+def factorise_along(of, condition, side, of_frame, q, frames, is_rod, held, masses, fixed, rooms, force, motion):
+    """Factorise G M⁻¹ Gᵀ for rigid motions of frames at positions q [n, 3]; return the number of its independent rows.
+
+    The conditions and the sides and frames [k] of all that they are on are those of `Joints.ends`; force and motion
+    [n, 3] are rooms.
+    """
+    gradients, moved, scale, matrix = rooms.gradients, rooms.moved, rooms.scale, rooms.matrix
+    c, inner = len(of.nodes), rooms.of_frame
+    of_one = inner[:4, :3], inner[16, :3], inner[4:7, :3], inner[17, :3], inner[7:13], inner[13:16, :6]
+    write_conditions(of, q, rooms.values, gradients)
+    for k in range(c):
+        for j in range(c):
+            matrix[k, j] = 0.0
+    for j in range(len(condition)):
+        column, first, frame = condition[j], 4 * side[j], of_frame[j]
+        for b in range(first, first + 4):
+            for i in range(3):
+                force[of.nodes[column, b], i] = gradients[column, b, i]
+        write_rigid_force(frame, force, q, frames, is_rod, held, masses, of_one, motion)
+        for b in range(first, first + 4):
+            node = of.nodes[column, b]
+            for i in range(3):
+                motion[node, i] *= 0.0 if fixed[node, i] else 1.0 / masses[node]
+                moved[column, b, i] = motion[node, i]
+        for k in range(len(condition)):
+            if of_frame[k] == frame:
+                row = condition[k]
+                for b in range(4 * side[k], 4 * side[k] + 4):
+                    for i in range(3):
+                        matrix[row, column] += gradients[row, b, i] * motion[of.nodes[row, b], i]
+    for k in range(c):
+        scale[k] = 1.0 / np.sqrt(matrix[k, k]) if matrix[k, k] > 0.0 else 1.0
+    for k in range(c):
+        for j in range(c):
+            matrix[k, j] *= scale[k] * scale[j]
+    return _factorise_independent(matrix, rooms.order)
+
+
+@kernel
+def keep_along(of, condition, side, v, bends, out, rooms, rank):
+    """Make rigid motions out [n, 3] those that joints let be, nearest by mass: G out = 0, or with bends −vᵀ∇²g v.
+
+    By the factors of `factorise_along`, of conditions that may be redundant.
+    """
+    gradients, moved, values, scale = rooms.gradients, rooms.moved, rooms.values, rooms.scale
+    for k in range(len(of.nodes)):
+        values[k] = _bend(of, v, k) if bends else 0.0
+        for b in range(8):
+            for i in range(3):
+                values[k] += gradients[k, b, i] * out[of.nodes[k, b], i]
+        values[k] *= scale[k]
+    _solve_independent(rooms.matrix, rooms.order, rank, values, rooms.solution)
+    for j in range(len(condition)):
+        row = condition[j]
+        for b in range(4 * side[j], 4 * side[j] + 4):
+            for i in range(3):
+                out[of.nodes[row, b], i] -= scale[row] * values[row] * moved[row, b, i]
+
+
+@formula
+def _bend(of, v, k):
+    """Return vᵀ∇²g v of a condition."""
+    total = 0.0
+    for i in range(3):
+        left, right = 0.0, 0.0
+        for b in range(8):
+            left += of.left[k, b] * v[of.nodes[k, b], i]
+            right += of.right[k, b] * v[of.nodes[k, b], i]
+        total += 2.0 * left * right
+    return total
+
+
+@formula
+def _factorise_independent(A, order):
+    """Turn a matrix [c, c] with ones on its diagonal into L of L Lᵀ, by the largest pivots; return its rank."""
+    c = len(A)
+    for k in range(c):
+        order[k] = k
+    for k in range(c):
+        p = k
+        for i in range(k + 1, c):
+            if A[i, i] > A[p, p]:
+                p = i
+        if not A[p, p] > _DEPENDENT:
+            return k
+        if p != k:
+            order[k], order[p] = order[p], order[k]
+            for i in range(c):
+                A[k, i], A[p, i] = A[p, i], A[k, i]
+            for i in range(c):
+                A[i, k], A[i, p] = A[i, p], A[i, k]
+        A[k, k] = np.sqrt(A[k, k])
+        for i in range(k + 1, c):
+            A[i, k] /= A[k, k]
+        for i in range(k + 1, c):
+            for j in range(k + 1, c):
+                A[i, j] -= A[i, k] * A[j, k]
+    return c
+
+
+@formula
+def _solve_independent(A, order, rank, b, x):
+    """Turn b [c] into the solution of L Lᵀ x = b for independent conditions, and 0 for others; x [c] is a room."""
+    for k in range(rank):
+        total = b[order[k]]
+        for j in range(k):
+            total -= A[k, j] * x[j]
+        x[k] = total / A[k, k]
+    for k in range(rank - 1, -1, -1):
+        for j in range(k + 1, rank):
+            x[k] -= A[j, k] * x[j]
+        x[k] /= A[k, k]
+    for k in range(len(b)):
+        b[order[k]] = x[k] if k < rank else 0.0

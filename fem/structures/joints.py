@@ -29,11 +29,14 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.measures.constraints import Constraint
-from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.frames import Frames, nodal_mass
 from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
     add_joint_gradients,
+    along_rooms,
+    factorise_along,
+    keep_along,
     write_conditions,
     write_joint_values,
 )
@@ -290,8 +293,8 @@ class Joint(Constraint):
         return 0.5 * self.hessian(x1)
 
     def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
-        """Return the calls that write g and ∂g/∂x in space; None where a motion is given, which depends on time."""
-        if dim != 3 or self.given:
+        """Return the calls that write g and ∂g/∂x in space."""
+        if dim != 3:
             return None
         of = self.products
         record = ConditionsRecord(
@@ -352,6 +355,50 @@ class Joint(Constraint):
             If the joint lets bodies move along no axis.
         """
         return float(self._value_of("displacement", q)[0])
+
+    def drives(self, first: int = 0, width: int | None = None) -> list[Drive]:
+        """Return the conditions of what is given, whose rows count from a first one, with weights of many particles."""
+        row, found = first + len(self.nodes) - len(self.given), []
+        for k, (coordinate, function) in enumerate(self.given.items()):
+            pairs = self.pairs_of(coordinate)
+            pairs = pairs if width is None else _padded(pairs, width)
+            found.append(Drive(row + k, coordinate, function, pairs))
+        return found
+
+    def with_time(self) -> Joint:
+        """Return a copy whose conditions of what is given `take_time` sets."""
+        found = copy(self)
+        found.products, found.offset = Products(self.products.padded(self.nodes.shape[1])), self.offset.copy()
+        return found
+
+    def take_time(self, t: float) -> None:
+        """Let the conditions of what is given be those of a time in s; their arrays stay where they are."""
+        for drive in self.drives():
+            (_, (weights, constant)), self.offset[drive.row] = drive.condition((t,))
+            self.products.right[drive.row], self.products.right_constant[drive.row] = weights, constant
+        self.products.__dict__.pop("scalars", None)
+
+    def rate(self, coordinate: str, q: Array, v: Array) -> float:
+        """Return the rate of its ``"angle"`` in rad/s, or of its ``"displacement"`` in m/s.
+
+        Parameters
+        ----------
+        coordinate : {"angle", "displacement"}
+        q, v : float64 [n, 3]
+            Positions in m and velocities in m/s.
+
+        Raises
+        ------
+        InvalidSystem
+            If it has no such coordinate.
+        """
+        products = self.products_of(coordinate)
+        x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
+        rates = np.einsum("cai,cai->c", products.gradient(x), moving)
+        if coordinate == "displacement":
+            return float(rates[0])
+        cosine, sine = products.value(x)
+        return float((cosine * rates[1] - sine * rates[0]) / (cosine**2 + sine**2))
 
     def _value_of(self, coordinate: str, q: Array) -> Array:
         products = self.products_of(coordinate)
@@ -472,7 +519,7 @@ def _direction(name: str, given: ArrayLike) -> Array:
 
 
 @final
-class _Drive:
+class Drive:
     """The condition of an angle α(t) or displacement d(t) of a joint that is given.
 
     g = u·(cos α v_s − sin α v_c) with the cosine u·v_c and the sine u·v_s of the angle, or g = u·v − d.
@@ -571,9 +618,9 @@ class Joints(Mapping[str, Joint]):
         self.offset = np.concatenate([joint.offset for joint in joints.values()])
         self.size, self._time = c, 0.0
         self._drives = [
-            _Drive(part.stop - len(joint.given) + k, coordinate, function, _padded(joint.pairs_of(coordinate), 8))
+            drive
             for joint, part in zip(joints.values(), self.parts, strict=True)
-            for k, (coordinate, function) in enumerate(joint.given.items())
+            for drive in joint.drives(part.start, 8)
         ]
 
     @property
@@ -794,6 +841,31 @@ class Joints(Mapping[str, Joint]):
         forces = np.zeros_like(q)
         self.add_forces(self.gradients(q), multipliers, forces)
         return a - self._of_joints().accelerations(system, forces, q, np.zeros_like(v))
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """All frames that conditions are on: the condition, which of its frames, and the frame, of each [k]."""
+        condition, side = map(np.ascontiguousarray, np.nonzero(self.frame >= 0))
+        return condition, side, self.frame[condition, side]
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are so many conditions that their matrix should be a sparse one."""
+        return self.size > _DENSE
+
+    def keep_along(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """Return rigid velocities and accelerations [n, 3] of frames made those that joints allow, none being given."""
+        frames = self._of_joints()
+        if self.has_many:
+            v, a = frames.rigid_motion(system, q, self.velocities(system, q, v), a)
+            return v, self.accelerations(system, q, v, a)
+        of, ends, rooms = self.conditions, self.ends, along_rooms(self.size)
+        of_frames = frames.nodes, frames.is_rod, frames.held, nodal_mass(system), np.asarray(system.fixed)
+        rank, v = factorise_along(of, *ends, q, *of_frames, rooms, np.empty_like(q), np.empty_like(q)), v.copy()
+        keep_along(of, *ends[:2], v, False, v, rooms, rank)
+        v, a = frames.rigid_motion(system, q, v, a)
+        keep_along(of, *ends[:2], v, True, a, rooms, rank)
+        return v, a
 
     def velocities(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the velocities [n, 3] that are nearest to rigid ones v by mass and open no joint, none being given."""

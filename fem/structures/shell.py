@@ -43,6 +43,7 @@ from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.frames import Frames
+from symplex.fem.structures.generalized_strains import GeneralizedStrains
 from symplex.fem.structures.plies import ShellProperties
 from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.rigidity import CORNERS
@@ -305,14 +306,24 @@ class Shells(Summarized):
         second = np.linalg.pinv(np.einsum("fai,faj->fij", arms, arms), rcond=1e-10, hermitian=True)
         return np.asarray(0.25 + np.einsum("fai,fij,fj->fa", arms, second, place - shift), float)
 
-    def section_forces(self, q: Array) -> dict[str, Array]:
+    @cached_property
+    def strains(self) -> dict[str, GeneralizedStrains]:
+        """The generalised strains of the elements of each energy, its measures, of laws with history."""
+        return {
+            name: GeneralizedStrains(energy, tuple(range(len(energy.terms))), name=name)
+            for name, energy in self.energies.items()
+        }
+
+    def section_forces(self, q: Array, overstrains: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Return N₁₁, N₂₂, N₁₂ in N/m, M₁₁, M₂₂, M₁₂ in N and Q₁, Q₂ in N/m [m, 8] in the middle of elements.
 
         Of each energy, at positions q [p, 3] in m, along the axes of elements. A moment is positive if it stretches the
-        side to which the normal is directed.
+        side to which the normal is directed. Strains of Maxwell elements, `ViscoelasticSections.overstrains`, add to
+        those of the energies.
         """
+        of = {} if overstrains is None else overstrains
         return {
-            name: np.einsum("mij,mj->mi", self._recovery[name], energy.strains(q[energy.nodes]))
+            name: np.einsum("mij,mj->mi", self._recovery[name], energy.strains(q[energy.nodes]) + of.get(name, 0.0))
             for name, energy in self.energies.items()
         }
 

@@ -13,6 +13,7 @@ import symplex as sx
 from symplex.runs.results import RunFolder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+QUARTER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]])
 CELLS = np.array([[0, 1, 2, 3]], np.int32)
 PAIRS = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]], np.int32)
 MASS = np.array([1.0, 2.0, 1.5, 1.0])
@@ -203,6 +204,9 @@ def hinge() -> sx.structures.Joint:
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
 
+HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
     """Let a frame on a hinge move for a step."""
     frames, joints = sx.structures.Frames(CELLS, POINTS), {"hinge": hinge()}
@@ -243,6 +247,14 @@ def apply(load: Callable[..., Any]) -> None:
     """Take a load into a system and look at its forces."""
     loaded = system(loads={"load": load})
     finite(start(loaded).a)
+
+
+def flow_of(part):
+    """An increment of a beam."""
+    q = OF_BEAM.points + 1e-2 * np.random.default_rng(0).normal(size=OF_BEAM.points.shape)
+    z = part.relaxed(OF_BEAM.points)
+    finite(part.mean_force(OF_BEAM.points, z, q, 0.1))
+    part.after(OF_BEAM.points, z, q, 0.1)
 
 
 def relax(part: Any) -> None:
@@ -534,12 +546,25 @@ def calls() -> dict[str, Call]:
             viscosity=[[[0.1]]],
         ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
-        "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
+        "Section": _call(
+            sx.structures.Section,
+            ignore,
+            area=0.1,
+            I1=1e-3,
+            I2=2e-3,
+            J=1e-3,
+            k1=0.8,
+            k2=0.9,
+            Z1=1e-2,
+            Z2=1e-2,
+            Zt=1e-2,
+        ),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
         "Section.circle": _call(sx.structures.Section.circle, ignore, radius=0.1),
         "Section.pipe": _call(sx.structures.Section.pipe, ignore, radius=0.1, thickness=0.01),
         "Section.box": _call(sx.structures.Section.box, ignore, height=0.1, width=0.2, thickness=0.01),
         "Section.i_beam": _call(sx.structures.Section.i_beam, ignore, height=0.2, width=0.1, web=0.01, flange=0.01),
+        "Section.limits": _call(sx.structures.Section.circle(0.1).limits, ignore, yield_stress=1e8),
         "Section.of": _call(sx.structures.Section.circle(0.1).of, ignore, material=RUBBER),
         "BeamProperties": _call(
             sx.structures.BeamProperties,
@@ -692,6 +717,7 @@ def calls() -> dict[str, Call]:
             components=["11", "norm"],
             reduce=["max"],
             labels=["a"],
+            inelastic={},
         ),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
@@ -702,6 +728,7 @@ def calls() -> dict[str, Call]:
             members=[0],
             first=0,
             reduce=["sum"],
+            inelastic={},
         ),
         "ReactionProbe": _call(
             sx.outputs.ReactionProbe,
@@ -757,6 +784,20 @@ def calls() -> dict[str, Call]:
             law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
             dim=3,
         ),
+        "YieldingBeams": _call(
+            sx.structures.YieldingBeams,
+            flow_of,
+            beam=OF_BEAM,
+            limits=[1.0, 0.1, 0.1, 0.1],
+            hardening=sx.Hardening(1.0, 0.5),
+            first=0,
+        ),
+        "ViscoelasticSections": _call(
+            sx.structures.ViscoelasticSections, flow_of, strains=OF_BEAM.strains, factors=[0.5, 0.2], times=[0.1, 1.0]
+        ),
+        "ViscoelasticSections.prony": _call(
+            sx.structures.ViscoelasticSections.prony, flow_of, strains=OF_BEAM.strains, ratios=[0.3], times=[0.1]
+        ),
         "YieldingBar": _call(
             sx.structures.YieldingBar,
             lambda law: strain(sx.InelasticBars(PAIRS, law)),
@@ -797,6 +838,15 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "JointProbe": _call(
+            sx.outputs.JointProbe,
+            lambda made: look(made, HUNG),
+            name="p",
+            system=HUNG,
+            joint="hinge",
+            quantities=["angle", "force"],
+            components=["norm"],
         ),
         "check_inelastic": _call(
             sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
@@ -933,6 +983,21 @@ def calls() -> dict[str, Call]:
             factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
             values=0.01,
             stiffness=10.0,
+        ),
+        "scaled_mass": _call(
+            sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
+        ),
+        "CyclicSymmetry": _call(
+            sx.fem.CyclicSymmetry,
+            lambda made: finite(np.abs(made.factors(1).toarray())),
+            points=QUARTER,
+            low=[0, 1, 3, 4],
+            high=[0, 2, 3, 5],
+            sectors=4,
+            axis=(0.0, 0.0, 1.0),
+            point=(0.0, 0.0, 0.0),
+            triangles=[[0, 1, 3], [1, 4, 3]],
+            tolerance=0.01,
         ),
         "tie_to_surface": _call(
             sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
@@ -1111,6 +1176,18 @@ def calls() -> dict[str, Call]:
         ),
         "complex_modes": _call(
             sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
+        ),
+        "cyclic_modes": _call(
+            sx.modes.cyclic_modes,
+            lambda made: finite(made.frequencies),
+            system=sx.System(
+                np.ones(6),
+                {"spokes": sx.measures.Anchors(range(6), (0.1, 0.1, 0.5), sx.measures.EngineeringStrain(9.0, 1.0))},
+            ),
+            state=sx.State(0.0, QUARTER, 0.0 * QUARTER, 0.0 * QUARTER),
+            symmetry=sx.fem.CyclicSymmetry(QUARTER, [0, 1, 3, 4], [0, 2, 3, 5], 4),
+            n=2,
+            diameters=[0, 1],
         ),
         "frequency_response": _call(
             sx.modes.frequency_response,

@@ -122,6 +122,14 @@ def samples() -> dict[tuple[str, str], Data]:
         ("body", "consistent mass"): body(mass="consistent"),
         ("body", "massless"): body(massless="z_min"),
         ("body", "parts"): {"body": [parts]},
+        ("body", "rigid"): {"body": [CUBE | {"name": "brick", "rigid": True, "translate": [0.4, 0, 0]}]},
+        ("body", "rigid part"): {
+            "body": [
+                CUBE
+                | {"name": "club", "rigid": "head", "translate": [0.8, 0, 0]}
+                | {"mesh": HEXAHEDRA | {"regions": {"head": [[0, 0, 0], [0.05, 0.1, 0.1]]}}}
+            ]
+        },
         ("body", "copies"): body(instance=[{"name": "first"}, {"name": "second", "translate": [0.3, 0, 0]}]),
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
@@ -155,6 +163,12 @@ def samples() -> dict[tuple[str, str], Data]:
         ("tie", "nodes"): upper | {"tie": [glue | {"kind": "nodes"}]},
         ("tie", "surface"): upper | {"tie": [glue | {"kind": "surface"}]},
         ("constraint", ""): cube | {"constraint": [{"name": "flat", "equations": [terms]}]},
+        ("cyclic", ""): cube
+        | {
+            "cyclic": [
+                {"name": "quarters", "body": "cube", "low": "y_min", "high": "x_min", "sectors": 4, "axis": [0, 0, 1]}
+            ]
+        },
         ("pretension", ""): {
             "body": [CUBE | {"mesh": HEXAHEDRA}],
             "point_mass": [BALL],
@@ -178,6 +192,17 @@ def samples() -> dict[tuple[str, str], Data]:
         ("support", "at rest"): held,
         ("support", "driven"): cube
         | {"support": [STILL | {"name": "table", "displacement": [0.001, 0, 0], "history": SINE}]},
+        ("support", "oblique"): cube
+        | {"support": [{"name": "slope", "body": "cube", "group": "z_min", "direction": [1, 0, 1]}]},
+        ("support", "cylindrical"): cube
+        | {
+            "support": [
+                {"name": "bearing", "body": "cube", "group": "z_min"}
+                | {"cylindrical": {"point": [0, 0.4, 0], "axis": [1, 0, 0], "fixed": ["radial", "axial"]}}
+            ]
+        },
+        ("support", "field"): cube
+        | {"support": [STILL | {"name": "table", "field": ["0.01*x", "0", "x*y"], "history": SINE}]},
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
         ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
@@ -189,6 +214,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("drag", ""): cube | {"drag": [air]},
         ("gravity", ""): {"gravity": {"acceleration": [0, 0, -9.81]}},
         ("gravity", "for a while"): {"gravity": {"acceleration": [0, 0, -9.81], "until": DT}},
+        ("mass_scaling", ""): cube | {"mass_scaling": {"dt": 2 * DT}},
         ("rotating_frame", ""): {"rotating_frame": {"angular_velocity": [0, 0, 5]}},
         ("load", "nodal"): cube | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0]}]},
         ("load", "nodal, with a history"): cube

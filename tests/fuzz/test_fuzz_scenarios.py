@@ -536,6 +536,10 @@ def joints(bare: Data) -> Iterator[Data]:
     sleeve = hinge | {"kind": "cylindrical", "coordinate": "angle", "damping": 0.1}
     yield bare | {"rigid_body": [flap], "joint": [sleeve | {"displacement": 0.01} | given]} | method
     yield bare | {"rigid_body": [flap], "joint": [sleeve | {"force": 0.3}]} | method
+    pin = {"name": "pin", "joint": "hinge", "quantities": ["moment", "angle"], "components": ["norm"]}
+    torn = {"name": "torn", "probe": "pin", "above": 1e-3}
+    until = {"rigid_body": [flap], "joint": [hinge | {"until": "torn"}], "probe": [pin], "when": [torn]}
+    yield bare | until | {"gravity": {"acceleration": [0, 0, -9.81]}} | method
     yield bare | {"rigid_body": [flap], "joint": [hinge | {"kind": "universal", "second": [1, 0, 0]}]} | method
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -22,6 +23,7 @@ from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
+from symplex.fem.energies.neighbour_list import Places
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
@@ -40,6 +42,7 @@ _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some
 _NUMBERS_AT_ONCE = 512
 _BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
+_NO_PLACES = Places(np.empty(0, np.int32), np.empty((0, 0)), np.empty(0))
 
 
 @checked
@@ -159,6 +162,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
+            more.add("moving joints")
             return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 
@@ -269,7 +273,7 @@ def _finite(dt: float) -> float:
 # end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
 START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
 # What the loop over steps calls back, in the order of a step (see `NewmarkMotion._called`).
-_PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(5)
+_PASS, _LAST_PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(6)
 
 
 class NewmarkMotion(FixedStepMotion):
@@ -300,7 +304,9 @@ class NewmarkMotion(FixedStepMotion):
         stencils = sum(len(energy.nodes) for energy in system.energies.values())
         self._at_once = max(_STENCILS_AT_ONCE // max(stencils + (self._loads.stencils if self._loads else 0), 1), 1)
         self._back = Callback(self._called)
-        self._taking = Steps.one(t0, dt), 1, NO_LOADS  # the steps in the loop, how many, and the loads in it
+        # The steps in the loop, how many, the loads in it, and whether what has no compiled form is without contact.
+        self._taking = Steps.one(t0, dt), 1, NO_LOADS, False
+        self._steady = [energy for name, energy in system.energies.items() if name not in system.changing]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
@@ -373,21 +379,44 @@ class NewmarkMotion(FixedStepMotion):
         limit = last * math.sqrt(at / steepness)
         self._limit[:] = last, at, math.ceil(self.dt / (share * limit) * (1.0 - 1e-9)), share
 
-    def _loop(self, n: int, steps: Steps) -> int:
-        """Take n steps by the compiled loop, fewer if one fails; return how many."""
+    @cached_property
+    def _table_apart(self) -> Table | None:
+        """The table of the energies whose stencils do not change."""
+        return form_table(self.system, among=self.system.energies.keys() - self.system.changing)
+
+    def _steps_apart(self, n: int) -> int:
+        """Take up to n steps by the compiled loop as long as bodies stay apart; return how many."""
+        changing = self.system.changing.values()
+        known = not (self._moving or self._internal) and len(self.system.collision_checked) <= len(changing)
+        places = [energy.apart(self._q) for energy in changing] if known else [None]
+        if None in places:
+            return 0
+        joined = Places(*(np.concatenate(arrays) for arrays in zip(*(p for p in places if p is not None), strict=True)))
+        taken = self._loop(min(n, self._at_once), Steps.one(self.t0, self.dt)._replace(n=self.n), joined)
+        self.n += taken
+        if taken:
+            self._observe_state()
+        return taken
+
+    def _loop(self, n: int, steps: Steps, places: Places | None = None) -> int:
+        """Take n steps by the compiled loop; return how many: fewer if one fails, or if nodes would leave places.
+
+        With places what has stencils that change does not act.
+        """
         if self._back.failed:
             return 0
+        table = self._table if places is None else self._table_apart
         loads = self._loads or NO_LOADS
         known, factors = steps.load_factors(n, loads, 1.0) if loads.histories else (n, _NO_FACTORS)
         if not known:  # the loads themselves say why
             loads, known, factors = NO_LOADS, 1, _NO_FACTORS
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
-        calls = self._is_large, bool(self._moving), self._table is None, actions
-        self._taking = steps, known, loads
-        energies = (self._gradient, _NO_ROWS) if self._table is None else self._table[:2]
+        calls = self._is_large, bool(self._moving), table is None, actions
+        self._taking = steps, known, loads, places is not None
+        energies = (self._gradient, _NO_ROWS) if table is None else table[:2]
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
-        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back)
+        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES))
 
     @property
     def _nodes(self) -> tuple[Array, ...]:
@@ -399,12 +428,13 @@ class NewmarkMotion(FixedStepMotion):
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
         step, kind = divmod(number, _KINDS)
-        steps, n, loads = self._taking
+        steps, _, loads, apart = self._taking
+        table = self._table_apart if apart else self._table
         k = step % len(steps.sizes)
         h = float(steps.sizes[k])
-        if kind == _PASS:
+        if kind <= _LAST_PASS:
             before, after = float(steps.kicks[k, 0]), float(steps.kicks[k - 1, 1])
-            self._parts.run(_pass_over, *self._nodes, step > 0, after, step < n, before, h, self._table is None)
+            self._parts.run(_pass_over, *self._nodes, step > 0, after, kind == _PASS, before, h, table is None)
             return
         t = steps.time(step) + h
         if kind == _SUPPORTS:
@@ -412,9 +442,13 @@ class NewmarkMotion(FixedStepMotion):
             np.copyto(self._q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(self._rooms[SEEN], self._moving.velocities(t), where=given)
         elif kind == _ENERGIES:
-            if self._table is not None:  # whose forces are not finite: energies say of which stencil
+            if table is not None:  # whose forces are not finite: energies say of which stencil
                 self._gradient.fill(0.0)
-            self.system.step_gradient(self._q, self._gradient)  # which is zero
+            if apart:
+                for energy in self._steady:
+                    energy.add_gradient(self._q, self._gradient)
+            else:
+                self.system.step_gradient(self._q, self._gradient)  # which is zero
         else:
             if len(loads.histories) < len(self._work.loads):
                 self._gradient -= self._work.evaluate(t, self._q, self._rooms[SEEN])
@@ -436,21 +470,27 @@ class NewmarkMotion(FixedStepMotion):
 @kernel
 def _steps(
     n, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows,
-    loads, write, factors, acting, works, is_large, supports, from_python, actions, back,
+    loads, write, factors, acting, works, is_large, supports, from_python, actions, back, nodes, at, rooms,
 ):  # fmt: skip
-    """Take n steps; return how many were taken: all, unless what is called back fails in the next one.
+    """Take n steps; return how many were taken.
+
+    These are all, unless what is called back fails in the next one, or nodes would leave their places in it.
 
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
     table = Table(gradient, loads, True, write)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    rooms, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
+    ends, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0
     for step in range(n + 1):
+        if step < n and _leaves(
+            q, v, a, gradient, inverse_mass, step > 0, after, kicks[k, 0], sizes[k], nodes, at, rooms
+        ):
+            n = step
         if not is_large:
-            _pass(*numbers, rooms, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
-        elif call_back(back, step * _KINDS + _PASS):
+            _pass(*numbers, ends, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
+        elif call_back(back, step * _KINDS + (_PASS if step < n else _LAST_PASS)):
             return step
         if step == n:
             break
@@ -460,13 +500,29 @@ def _steps(
             if call_back(back, step * _KINDS + _ENERGIES):
                 return step
         if len(loads) > 0:
-            loaded = q, before[SEEN], acting, rooms, numbers[0], numbers[3], forces
+            loaded = q, before[SEEN], acting, ends, numbers[0], numbers[3], forces
             _subtract_loads(table, factors[step % len(factors)], *loaded, works)
         if actions and call_back(back, step * _KINDS + _ACTIONS):
             return step
         after = kicks[k, 1]
         k = k + 1 if k + 1 < len(sizes) else 0
     return n
+
+
+@uncounted_formula
+def _leaves(q, v, a, gradient, inverse_mass, has_kick, after, kick, size, nodes, at, rooms):
+    """Return whether one of some nodes would be farther from its place than it may be, after the drift of `_pass`."""
+    for k in range(len(nodes)):
+        n, squared = nodes[k], 0.0
+        for i in range(q.shape[1]):
+            acceleration, velocity = a[n, i], v[n, i]
+            if has_kick:
+                acceleration, velocity = kicked(velocity, gradient[n, i], inverse_mass[n, i], after)
+            end, _ = drifted(q[n, i], velocity, acceleration, kick, size)
+            squared += (end - at[k, i]) ** 2
+        if not squared <= rooms[k]:
+            return True
+    return False
 
 
 @uncounted_formula

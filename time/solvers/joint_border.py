@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.kernels import uncounted_kernel as kernel
-from symplex.fem.structures.joint_loops import write_resultants_of
+from symplex.fem.structures.joint_loops import along_rooms, write_resultants_of
 from symplex.fem.system import System
 
 DELTA = 1e-7  # δ as a part of the rate 1/s that makes masses a matrix
@@ -113,8 +113,7 @@ class JointBorder:
         self._at = node, np.concatenate(within) % 3  # the place of each condition among unknowns
         self.unused = np.ones((self.n_nodes, 3), bool)
         self.unused[self._at] = False
-        self._condition, self._side = map(np.ascontiguousarray, np.nonzero(joints.frame >= 0))
-        self._frame = joints.frame[self._condition, self._side]
+        self._condition, self._side, self._frame = joints.ends
         self._node, self._axis = first + self._at[0][self._condition], self._at[1][self._condition]
         rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
         own = np.arange(first, first + self.n_nodes)
@@ -146,6 +145,7 @@ class JointBorder:
         joints, c, k = self._joints, self._joints.size, len(self._condition)
         of, starts = joints.conditions, [part.start for part in joints.parts]
         row, moving, weights, constants = joints.drives()
+        along = along_rooms(0 if joints.has_many else c)
         at_end = {f"{name}_at_end": getattr(of, name).copy() for name in ("right", "right_constant", "offset")}
         return {
             **{name: array.copy() for name, array in of._asdict().items()},
@@ -168,6 +168,9 @@ class JointBorder:
             **{name: np.zeros(c) for name in ("scale", "scaled", "multipliers", "values")},
             **{name: np.zeros((c, 8, 3)) for name in ("gradients", "gradients_at_end")},
             **{name: np.zeros((k, 2, 3)) for name in ("acting", "seen")},
+            "order": along.order,
+            "along": along.matrix,
+            "of_one": along.of_frame,
         }
 
     def take_times(self, t0: float, t1: float) -> None:
@@ -199,8 +202,17 @@ class JointBorder:
 
     def write_values(self, out: Array) -> None:
         """Write the equations of conditions [nodes, 3] to out."""
-        values = self.at_end.violations(self._end)
-        out[self._at] = self._impulse * self._scale * values
+        out[...] = self.equations(self.at_end.violations(self._end))
+
+    def equations(self, values: Array) -> Array:
+        """Return numbers [c, …] of conditions as those [nodes, 3, …] of their equations."""
+        out = np.zeros((*self.unused.shape, *values.shape[1:]))
+        out[self._at] = (values.T * (self._impulse * self._scale)).T
+        return out
+
+    def of_equations(self, mu: Array) -> Array:
+        """Return numbers [nodes, 3, …] of equations as those [c, …] of conditions: the transpose of `equations`."""
+        return (mu[self._at].T * (self._impulse * self._scale)).T
 
     def add_stiffness(self, weight: float, blocks: Array) -> None:
         """Add w Σ λ ∇²g to blocks of particles, in N/m."""
