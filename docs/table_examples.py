@@ -94,6 +94,8 @@ _MATERIALS = (
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 7.9e8, failure_johnson_cook = [0.05, 3.44, -2.12, "
+    "0.002, 0], failure_stress = 3e9, failure_tension = 2e9, failure_time_step = 1e-9",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9, "
     'return_mapping = "mean-normal"',
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",

@@ -54,7 +54,7 @@ class Inelastic(Copyable, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
-    def steepness(self, q: Array) -> float:
+    def steepness(self, q: Array, z: Array) -> float:
         """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
         return 0.0
 

@@ -204,11 +204,15 @@ class Plastic(Flowing):
         """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
         return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
 
-    def steepness(self, q: Array) -> float:
+    def steepness(self, q: Array, z: Array) -> float:
         """Return the largest Σ|∇N|² of an element in 1/m² at the positions q [n, 3]."""
+        return float(self.steepnesses(q).max(initial=0.0))
+
+    def steepnesses(self, q: Array) -> Array:
+        """Return the largest Σ|∇N|² [m] of the points of each element in 1/m² at the positions q [n, 3]."""
         out = np.empty(len(self.nodes))
         self.run(plastic_loops.write_steepness, (q,), (q,), (out,))
-        return float(out.max(initial=0.0))
+        return out
 
     def stored(self, q: Array, z: Array) -> float:
         """Return the stored energy ψ in J, of elastic strains and back stresses."""

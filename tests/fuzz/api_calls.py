@@ -794,6 +794,7 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "JohnsonCookFailure": _call(sx.solids.JohnsonCookFailure, lambda f: finite(f.d1), d1=0.1, d2=3.0, d3=-2.0),
         "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
         "ExposedSurface": _call(
             sx.contact.ExposedSurface,

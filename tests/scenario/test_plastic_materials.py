@@ -155,6 +155,20 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
     assert probe[-1, 1] == pytest.approx(T.max(), rel=1e-6)
 
 
+def test_elements_that_fail_are_shown_with_their_damage(tmp_path):
+    keys = METAL + ", failure_johnson_cook = [0.02, 0.1, -1.5, 0.01, 0], failure_stress = 9e9, failure_time_step = 1e-9"
+    shown = SHOWN.replace('"plastic_strain", "nodal', '"damage", "gone", "nodal')
+    scenario = Scenario.parse(bar(keys) + WALL + EM + RUN + shown)
+    simulate(scenario, tmp_path / "out", progress=False)
+    history = read_history(tmp_path / "out" / "history.csv")
+    np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-12)
+    assert history["elements_gone_bar"][-1] >= 1
+    frame = read_series(tmp_path / "out" / "motion.vtkhdf").frame(2)
+    damage, gone = (frame.cell_data[name]["bar"] for name in ("damage", "gone"))
+    assert np.array_equal(damage == 1.0, gone == 1.0)
+    assert gone.any()
+
+
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
@@ -165,6 +179,9 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
         (METAL + ", power = 0.3", "power, which needs power_modulus"),
         ('return_mapping = "mean-normal"', "return_mapping, which needs yield_stress or yield_table"),
         (METAL + ', back_modulus = 1e9, return_mapping = "mean-normal"', "has back_modulus and return_mapping"),
+        ("failure_tension = 1e9", "failure_tension, which needs yield_stress or yield_table"),
+        (METAL + ", failure_johnson_cook = [0.1, 1, -2, 0, 1]", "D5 of failure_johnson_cook, which needs melting"),
+        (METAL + ", failure_johnson_cook = [0.1, 1]", "failure_johnson_cook"),
         (METAL + ', return_mapping = "midpoint"', "'mean-normal'"),
         (METAL + ", heat_capacity = 400, melting_temperature = 100", "above the reference"),
     ],

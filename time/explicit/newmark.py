@@ -384,11 +384,13 @@ class NewmarkMotion(FixedStepMotion):
         """Set into how many parts the steps from the one with the number n on are divided."""
         if not self._flows or n % _BETWEEN_LIMITS:
             return
-        steepness = max(part.steepness(self._q) for part in self.system.inelastic.values() if part.history)
+        parts = {name: part for name, part in self.system.inelastic.items() if part.history}
+        steepness = max(part.steepness(self._q, self._internal.values[name]) for name, part in parts.items())
         if not steepness:
             return
         last, at, _, share = self._limit
-        if not last or not at / 1.2 < steepness < 1.2 * at:
+        whole = not any(part.erodes for part in parts.values())  # otherwise what is gone would count
+        if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
             last, at = stable_step(self.system, self._q), steepness
             share = share or max(self._safety, min(self.dt / last, 1.0))
         limit = last * math.sqrt(at / steepness)
