@@ -86,16 +86,16 @@ class Reported:
 
     def of(self, u: Array | ComplexArray, relative: Array | ComplexArray | None = None) -> Linear:
         """Return what is reported of displacements [n, 3] in m; those relative to the base, if these are others."""
-        u = np.asarray(u, complex)
-        rel = u if relative is None else np.asarray(relative, complex)
+        absolute: ComplexArray = np.array(u, complex)
+        rel: ComplexArray = absolute if relative is None else np.array(relative, complex)
         zero, parts = np.zeros(3, complex), []
         for nodes in self._asked.places.values():
-            here = u[nodes].mean(axis=0)
+            here = absolute[nodes].mean(axis=0)
             parts += [(rel[nodes].mean(axis=0), zero, zero), (zero, zero, here)]
         if self._probes:
             about = self._asked.about
             displaced = swings(about, self._probes, 0.0, rel)
-            moving, accelerated = self._rates(about, u)
+            moving, accelerated = self._rates(about, absolute)
             parts.append((displaced, moving, accelerated))
         return Linear(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 

@@ -568,4 +568,5 @@ class Gravity(Timed):
         nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
         if not len(nodes):
             raise ScenarioError("acceleration is zero; leave [gravity] out.")
-        return loads.NodalLoad(nodes, forces[nodes], factor(self.history, world.folder, self.begin))
+        over = factor(self.history, world.folder, self.begin)  # pyright: ignore[reportArgumentType]
+        return loads.NodalLoad(nodes, forces[nodes], over)

@@ -246,7 +246,7 @@ class Builder:
             mass = self.inertia.mass_without(inactive, alone)
             gravity = self.tables.gravity
             if gravity is not None and (weight := gravity.resolved(happened)) is not None:
-                found = weight.part(self, inactive)
+                found = weight.part(self, inactive)  # pyright: ignore[reportArgumentType]
                 (loads if isinstance(found, NodalLoad) else energies)[GRAVITY] = found  # pyright: ignore
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True

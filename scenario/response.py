@@ -113,7 +113,8 @@ class SpectrumTable(Table):
         if self.file is None:
             return Spectrum(self.frequencies or (), self.values or (), outside)
         rows = read_numbers(folder / self.file, self.file, 2, "frequency (Hz) and value")
-        return Spectrum(*zip(*rows, strict=True), outside)
+        frequencies, values = zip(*rows, strict=True)
+        return Spectrum(frequencies, values, outside)
 
 
 class ResponseTable(Entry):

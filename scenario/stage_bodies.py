@@ -17,9 +17,10 @@ from symplex.fem.state import State
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.bodies import Body
+from symplex.scenario.contacts import ContactTable
 from symplex.scenario.messages import place
-from symplex.scenario.obstacles import ShapedTable
 from symplex.scenario.parts import Part
+from symplex.scenario.rigid import SurfaceTable
 from symplex.scenario.ties import TieTable
 from symplex.time.stages import Beginning
 
@@ -141,11 +142,12 @@ def wrong_bodies(tables: Tables) -> list[str]:
             lines.append(f"{here}: until must be after 0; leave the body out.")
     named = [
         (here, next((name for name in changing if any(name in pair for pair in item.pairs(tables.touching))), None))
-        for here, item in tables.entries()
-        if item in tables.contact
+        for here, item in tables.entries(ContactTable)
     ]
-    for here, item in tables.entries(ShapedTable):
-        named.append((here, next((name for name in changing if item.bodies is None or name in item.bodies), None)))
+    for k, item in enumerate(tables.obstacle):
+        if not isinstance(item, SurfaceTable):
+            touched = next((name for name in changing if item.bodies is None or name in item.bodies), None)
+            named.append((place("obstacle", k, item.name), touched))
     for here, item in tables.entries(TieTable):
         on = next((name for name in changing if item.kind == "surface" and name in item.bodies_named), None)
         named.append((here, on))

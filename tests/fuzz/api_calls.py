@@ -1215,6 +1215,14 @@ def calls() -> dict[str, Call]:
         "complex_modes": _call(
             sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
         ),
+        "craig_bampton": _call(
+            sx.modes.craig_bampton,
+            lambda made: finite(made.stiffness),
+            system=system(fixed=HELD[[3, 0, 0, 3]] & False),
+            state=ring,
+            boundary=[0, 1, 2],
+            n=2,
+        ),
         "Spectrum": _call(
             sx.modes.Spectrum,
             lambda made: finite(made.at([1.0, 5.0])),

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".buckling": ("Buckling", "linear_buckling"),
+        ".reduced_body": ("ReducedBody", "craig_bampton"),
         ".cyclic": ("CyclicModes", "cyclic_modes"),
         ".quadratic": ("ComplexModes", "complex_modes"),
         ".natural": ("Modes", "natural_modes"),

@@ -9,6 +9,8 @@ from symplex.time.modes.natural import Modes as Modes
 from symplex.time.modes.natural import natural_modes as natural_modes
 from symplex.time.modes.quadratic import ComplexModes as ComplexModes
 from symplex.time.modes.quadratic import complex_modes as complex_modes
+from symplex.time.modes.reduced_body import ReducedBody as ReducedBody
+from symplex.time.modes.reduced_body import craig_bampton as craig_bampton
 from symplex.time.modes.response import FrequencyResponse as FrequencyResponse
 from symplex.time.modes.response import frequency_response as frequency_response
 from symplex.time.modes.rotating import rotating_frame as rotating_frame

@@ -256,7 +256,8 @@ def _peaks(a: Array, h: float, frequency: float, ratio: float) -> tuple[float, f
         begin = [-b[0] * a[0], row @ first * a[0] - b[1] * a[0]]  # from rest, whatever a is there
         out.append(lfilter(b, [1.0, -trace, determinant], a, zi=begin)[0])
     # After the record it swings freely; the largest values are in the first period.
-    end, beyond = np.array([out[0][-1], out[1][-1]]), [np.zeros(2)]
+    end: Array = np.array([out[0][-1], out[1][-1]], float)
+    beyond: list[Array] = [np.zeros(2)]
     turn = expm(2.0 * math.pi / _RESIDUAL * np.array([[0.0, 1.0], [-1.0, -2.0 * ratio]]))
     for _ in range(_RESIDUAL + 1):
         beyond.append(end)

@@ -294,6 +294,6 @@ def spectrum_response(
         left = u_s - np.tensordot(participation, modes.shapes, 1)
         rigid = float(spectrum.values[-1])
         f = rigid * (motions.mass @ left.ravel()).reshape(base.shape)
-        missing = np.real(static_response(motions, f.astype(complex), np.zeros(base.shape, complex)))
+        missing = np.array(static_response(motions, f.astype(complex), np.zeros(base.shape, complex)).real, float)
     zeta = modal_ratios(system, state, modes, ratio, loss_factor)
     return SpectrumResponse(modes.frequencies, zeta, participation, accelerations, u, missing, rule)
