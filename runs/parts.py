@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_HINGES, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
+from symplex.base.fields import (
+    DAMAGE,
+    GONE,
+    OF_BEAMS,
+    OF_BONDS,
+    OF_HINGES,
+    OF_SHELLS,
+    OF_SOLIDS,
+    PLACES_OF_SHELLS,
+)
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
@@ -165,23 +174,26 @@ class BodyPart(Part):
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return a quantity of stress or strain, or, where some may go, which elements are gone."""
         if name == GONE:
-            return self._gone(state, parts.eroding)
+            return self._of_eroding(state, parts.eroding, lambda part, z: part.gone(z).astype(float))
+        if name == DAMAGE:
+            failing = {key: part for key, part in parts.eroding.items() if part.johnson_cook is not None}
+            return self._of_eroding(state, failing, lambda part, z: part.damage(z))
         if name not in OF_SOLIDS:
             return None
         return self.joined({key: parts.of_solid(name, state, key) for key in self.solids})
 
-    def _gone(self, state: State, eroding: Mapping[str, Eroding]) -> Array | None:
-        """Return 1 for each element that is gone, 0 for others; None if none of the body may go."""
+    def _of_eroding(
+        self, state: State, eroding: Mapping[str, Eroding], of: Callable[[Eroding, Array], Array | None]
+    ) -> Array | None:
+        """Return values of elements that may go, and zeros for others; None if none of the body may."""
         if not eroding.keys() & self.solids.keys():
             return None
-        return self.joined(
-            {
-                key: eroding[key].gone(state.internal[key]).astype(float)
-                if key in eroding
-                else np.zeros(len(solid.nodes))
-                for key, solid in self.solids.items()
-            }
-        )
+        values: dict[str, Array] = {key: np.zeros(len(solid.nodes)) for key, solid in self.solids.items()}
+        for key in eroding.keys() & self.solids.keys():
+            found = of(eroding[key], state.internal[key])
+            assert found is not None
+            values[key] = found
+        return self.joined(values)
 
     @property
     def elements(self) -> dict[str, int]:
@@ -740,7 +752,7 @@ def _material(name: str, solid: Solid, system: System) -> str:
     waves = f"waves {material.wave_speed:.5g} m/s"
     flowing = system.inelastic.get(name)
     if isinstance(flowing, Flowing):
-        limit = f", goes at a plastic strain of {flowing.failure_strain:g}" if isinstance(flowing, Eroding) else ""
+        limit = f", elements fail by {flowing.limits}" if isinstance(flowing, Eroding) else ""
         moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}{limit}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.

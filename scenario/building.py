@@ -23,7 +23,7 @@ from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
-from symplex.fem.structures.joints import Joint
+from symplex.fem.structures.joints import Connection
 from symplex.fem.structures.shell import Shells
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
@@ -31,11 +31,12 @@ from symplex.meshes.mesh import Mesh, distinct, merge
 from symplex.scenario.actions import GRAVITY, Rod, Support, Timed
 from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.couplings import CouplingTable
 from symplex.scenario.event_building import changes_of, events_of, first_stage
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
-from symplex.scenario.joints import JointTable, node_of_joint
+from symplex.scenario.joints import JointTable
 from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
@@ -137,11 +138,11 @@ class Builder:
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
         self.inelastic: dict[str, Inelastic] = {}
-        self.joints: dict[str, Joint] = {}
+        self.joints: dict[str, Connection] = {}
         self._added_by: list[tuple[Entry, str]] = []  # of which table each of them is
         self._adding: Entry | None = None
 
-    def add(self, name: str, part: Energy | Load | Inelastic | Joint) -> None:
+    def add(self, name: str, part: Energy | Load | Inelastic | Connection) -> None:
         """Add an energy, a load, an inelastic part or a joint of the table that is asked for them."""
         assert self._adding is not None
         self._added_by.append((self._adding, name))
@@ -149,7 +150,7 @@ class Builder:
             self.energies[name] = part
         elif isinstance(part, Inelastic):
             self.inelastic[name] = part
-        elif isinstance(part, Joint):
+        elif isinstance(part, Connection):
             self.joints[name] = part
         else:
             self.loads[name] = part
@@ -475,13 +476,9 @@ class Builder:
 
     def _jointed(self, body: str, mesh: Mesh) -> IntArray:
         """Return the nodes of beams or shells that joints are at."""
-        found = [
-            self._try(here, node_of_joint, joint, k, mesh)
-            for here, joint in self.tables.entries(JointTable)
-            for k, name in enumerate(joint.bodies)
-            if name == body
-        ]
-        return np.unique(np.array([node for node in found if node is not None], np.int32))
+        tables = (*self.tables.entries(JointTable), *self.tables.entries(CouplingTable))
+        found = [self._try(here, table.framed_nodes, body, mesh) for here, table in tables]
+        return np.unique(np.array([node for nodes in found for node in nodes or ()], np.int32))
 
     def _known_mesh(self) -> Mesh | None:
         """Return the mesh of tables like these, if it is the same; not where ties or structures are made with it."""

@@ -84,6 +84,7 @@ class Scenario:
             "load",
             "support",
             "joint",
+            "coupling",
             "stage",
             "when",
         ):

@@ -15,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
-from symplex.fem.structures.joints import Joint, JointReaction
+from symplex.fem.structures.joints import Connection, JointReaction
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, Integrator, dividing
 from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
@@ -598,7 +598,7 @@ class _Names:
     works: tuple[str, ...]
     totals: tuple[Column, ...]
     counts: tuple[str, ...]
-    joints: Mapping[str, Joint]
+    joints: Mapping[str, Connection]
 
 
 def _names(stages: Sequence[Stage]) -> _Names:

@@ -39,6 +39,7 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+QUADRATIC = sx.meshes.quadratic(sx.Mesh(POINTS, {"triangle": np.array([[0, 1, 2]], np.int32)}))
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
 OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
@@ -220,6 +221,14 @@ def hinge() -> sx.structures.Joint:
 
 
 HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
+def move_with(coupling: sx.structures.Coupling) -> None:
+    """Let a frame move for a step, and nodes with it."""
+    points = np.concatenate([POINTS, POINTS[:2] + 2.0])
+    tied = sx.System(np.ones(6), {}, frames=sx.structures.Frames(CELLS, points), joints={"tie": coupling})
+    state = sx.EnergyMomentum(1e-3).start(tied, tied.state(points)).advance(1e-3)
+    finite([state.q, state.v])
 
 
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
@@ -735,6 +744,7 @@ def calls() -> dict[str, Call]:
             labels=["a"],
             inelastic={},
         ),
+        "divided_faces": _call(sx.meshes.divided_faces, ignore, mesh=QUADRATIC, pieces=2),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
@@ -785,6 +795,7 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "JohnsonCookFailure": _call(sx.solids.JohnsonCookFailure, lambda f: finite(f.d1), d1=0.1, d2=3.0, d3=-2.0),
         "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
         "ExposedSurface": _call(
             sx.contact.ExposedSurface,
@@ -853,6 +864,13 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "Coupling": _call(
+            sx.structures.Coupling,
+            lambda made: move_with(made),
+            body=[0, 1, 2, 3],
+            nodes=[4, 5],
+            points=np.concatenate([POINTS, POINTS[:2] + 2.0]),
         ),
         "JointProbe": _call(
             sx.outputs.JointProbe,

@@ -215,6 +215,8 @@ def samples() -> dict[tuple[str, str], Data]:
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
         ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
+        ("coupling", ""): cube
+        | {"rigid_body": [flap], "coupling": [{"name": "seat", "body": "cube", "group": "z_max", "to": "flap"}]},
         ("damping", "rayleigh"): cube | {"damping": [{"name": "ground", "alpha": 1.0, "beta": 1e-5}]},
         ("damping", "strain-rate"): cube | {"damping": [{"name": "rate", "beta": 1e-6, "stiffness": "strain-rate"}]},
         ("dashpot", "anchored"): cube

@@ -56,6 +56,10 @@ class Spectrum:
             raise InvalidSystem("Spectrum: a band needs two frequencies, its first and its last.")
         self.frequencies, self.values, self.outside = f, s, outside
 
+    def __repr__(self) -> str:
+        f = self.frequencies
+        return f"Spectrum({len(f)} points from {f[0]:g} to {f[-1]:g} Hz, outside {self.outside!r})"
+
     def at(self, frequencies: ArrayLike) -> Array:
         """Return the values at frequencies in Hz."""
         f = np.asarray(frequencies, dtype=float)
