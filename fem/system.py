@@ -26,7 +26,7 @@ from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.masses import Masses
 from symplex.fem.state import State as State
-from symplex.fem.structures.frames import Frames, require_frames
+from symplex.fem.structures.frames import Frames, has_couplings, require_frames
 from symplex.fem.structures.joints import Connection, JointReaction, Joints
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class System(Masses):
         if frames is not None:
             require_frames(frames, self)
         self.joints = Joints(by_name("joints", {} if joints is None else joints, Connection, _JOINTS), frames)
+        if self.joints and frames is not None and has_couplings(self, frames.nodes):
+            raise InvalidSystem("joints must be of frames with lumped masses; these are consistent. Take lumped ones.")
         self.joints.require_movable(self)
         named = [
             *(("a load", name) for name in self.loads),

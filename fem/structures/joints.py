@@ -947,7 +947,7 @@ class Joints(Mapping[str, Connection]):
         return self.size > _DENSE
 
     def keep_along(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Return rigid velocities and accelerations [n, 3] made those that joints let be, none being given."""
+        """Return rigid velocities and accelerations [n, 3] of frames made those that joints allow, none being given."""
         frames = self._of_joints()
         if self.has_many:
             v, a = frames.rigid_motion(system, q, self.velocities(system, q, v), a)
