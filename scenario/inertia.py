@@ -204,9 +204,25 @@ class Inertia:
         """Return the masses on which the forces of a rotating frame act."""
         return self.weights() if self._at_rest else self.mass
 
-    def weights(self) -> Array | csr_array:
-        """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one."""
-        found = [self.mass_of(name) for name in self.of_bodies]
+    def mass_without(self, names: Sequence[str], alone: IntArray) -> Array | csr_array:
+        """Return `mass` without that of some bodies, but for nodes [k] that have no other."""
+        lumped = np.sum([self.of_bodies[name] for name in names], axis=0)
+        rest = np.zeros(len(lumped))
+        rest[alone] = lumped[alone]
+        if isinstance(self.mass, np.ndarray):
+            return self.mass - lumped + rest
+        consistent = {body.name for body in self._tables.body if body.mass == "consistent"}
+        less = diags_array(np.sum([self.of_bodies[one] for one in names if one not in consistent], axis=0) - rest)
+        points, n = self._mesh.points, self._rigid_sets.n_nodes
+        parts = [part for name in names if name in consistent for part in self.parts[name]]
+        return (self.mass - sum((part.consistent_mass(points, n) for part in parts), less.tocsr())).tocsr()
+
+    def weights(self, without: Sequence[str] = ()) -> Array | csr_array:
+        """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one.
+
+        Those of all but some bodies.
+        """
+        found = [self.mass_of(name) for name in self.of_bodies if name not in without]
         lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._rigid_sets.weights)
         consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
         return sum(consistent, diags_array(lumped).tocsr()) if consistent else lumped
@@ -267,7 +283,8 @@ class Inertia:
             nodes = self._mesh.nodes_of(table.name)
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity
-        for body in (*self._tables.body, *self._tables.truss, *self._tables.beam, *self._tables.shell):
+        there = [body for body in self._tables.body if not body.begins_later]
+        for body in (*there, *self._tables.truss, *self._tables.beam, *self._tables.shell):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)

@@ -21,6 +21,7 @@ _PARTS = 60  # of ω² that are tried
 _FAILURES = 10  # one after the other that are the end
 _INERTIA = 1e-3  # that holds rigid motions, as a part of the mass: what the tangent always has,
 _UNSTRESSED = 2.0  # and at first. As much as the mass would just cancel centrifugal forces of a body with equal moments
+_ITERATIVE = 4000  # unknowns, beyond which several solutions by iterations cost less than one by factors
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -152,12 +153,10 @@ def _slowly(balance: RotatingBalance, q: Array, solver: NewtonSolver | FramedSol
 def loaded(balance: RotatingBalance, q: Array, newton: Newton) -> tuple[Array, int]:
     """Return the balanced positions, reached from q, and the number of corrections it took.
 
-    Where only iterations can solve linear equations, the definite tangent is tried first.
+    In larger systems the definite tangent, with which iterations solve, is tried first.
     """
-    from symplex.time.solvers.automatic import LARGEST_DIRECT  # compiled when first needed
-
     solver = newton_solver(balance.system, newton)
-    if q.size > LARGEST_DIRECT:
+    if q.size > _ITERATIVE and newton.linear not in ("dense", "sparse"):
         slow = _slowly(balance, q, solver)
         if slow is not None:
             return slow

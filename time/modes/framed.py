@@ -60,30 +60,13 @@ class FramedMotions:
             rows = np.repeat(np.arange(joints.size), 24)
             self.gradients = sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(joints.size, q.size))
 
-    def reduced(self, stiffness: sp.csr_array) -> sp.csr_array:
-        """Return K of coordinates for one of particles, with what forces on frames have of it."""
-        geometric = self._free.T @ self._geometric @ self._free
-        return sp.csr_array(self.basis.T @ stiffness @ self.basis + geometric)
-
-    @cached_property
-    def _geometric(self) -> sp.csr_array:
-        """The stiffness of forces r on frames that rotate: (ω × ρ) × r = (ρ rᵀ − r·ρ) ω, symmetric in equilibrium."""
-        frames = self._motions.system.frames
-        assert frames is not None, "it is for systems with frames"
-        arms, r = frames.arms(self._motions.q), frames.shares[:, None, None] * self._forces[frames.nodes]
-        products = np.einsum("fai,faj->fij", arms, r)
-        on = 0.5 * (products + products.swapaxes(1, 2)) - np.einsum("fai,fai->f", arms, r)[:, None, None] * np.eye(3)
-        n, f = 2 * len(frames) + len(self._motions.q) - len(np.unique(frames.nodes)), len(frames)
-        rotations = 2 * np.arange(f) + 1
-        starts = np.searchsorted(rotations, np.arange(n + 1))
-        return sp.csr_array(sp.bsr_array((on, rotations, starts), shape=(3 * n, 3 * n)))
-
     @cached_property
     def equations(self) -> LinearEquations:
         """The equations of small motions, with the symmetric part of K and without damping."""
-        K = self.reduced(self._motions.matrix(self._motions.symmetric_stiffness + self.of_joints))
+        coordinates, blocks = self._coordinates, self._motions.symmetric_stiffness + self.of_joints
+        reduced = coordinates.stiffness(blocks, self._motions.q, self._forces, symmetric=True)
+        K = sp.csr_array(self._free.T @ coordinates.system.pattern.matrix(reduced) @ self._free)
         M = sp.csr_array(self.basis.T @ self._motions.mass @ self.basis)
-        K = sp.csr_array(0.5 * (K + K.T))
         of_nodes = self._motions.matrix(self._motions.stiffness + self.of_joints), self.gradients
         return LinearEquations(self.basis, K, M, None, sp.csr_array(self.gradients @ self.basis), of_nodes)
 
