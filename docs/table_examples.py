@@ -1521,6 +1521,7 @@ curves = [
   { data = "slow.csv", of = "top.displacement_z", deviation = 1e-4, test = "slow" },
   { data = "fast.csv", of = "kinetic", test = "fast" },
 ]
+frequencies = [{ number = 2, value = 163, deviation = 1, test = "slow" }]
 tests = [
   { name = "slow", values = { "body.beam.material.poisson" = 0.3 } },
   { name = "fast", values = { "body.beam.material.poisson" = 0.31 } },
