@@ -57,15 +57,7 @@ class BeamTables:
             at = int(np.argmax(taken != 1))
             raise UnsupportedKeyword(f"element {numbers[at]} has {'two sections' if taken[at] else 'no section'}")
         (first, _), *others = kinds
-        beam: Table = {"name": name, "mesh": {"file": mesh}}
-        beam |= {"scale": self._units.length} if self._units.length != 1.0 else {}
-        beam |= first
-        if others:
-            beam["parts"] = [
-                {"group": geometry.cell_group(["line"], members, f"beams_{k}"), **table}
-                for k, (table, members) in enumerate(others, start=2)
-            ]
-        return beam
+        return self._units.of_file(name, mesh) | first | geometry.with_parts(["line"], "beams", others)
 
     def _directions(self, section: BeamSection, numbers: NDArray[np.int64]) -> Iterable[tuple[list[float], list[int]]]:
         """Yield directions for axis 1 of the sections of members, with the numbers of these.

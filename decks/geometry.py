@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -304,6 +305,16 @@ class DeckGeometry:
         chosen = np.fromiter(numbers, np.int64)
         rows = {kind: np.flatnonzero(np.isin(own, chosen)) for kind, (own, _) in self.cells(kinds).items()}
         return self._groups.of_cells({kind: index for kind, index in rows.items() if len(index)}, name)
+
+    def with_parts(
+        self, kinds: Collection[str], name: str, parts: Iterable[tuple[dict[str, Any], Iterable[int]]]
+    ) -> dict[str, Any]:
+        """Return the key ``parts`` of a table, of what differs and the numbers of elements, if there are any."""
+        found = [
+            {"group": self.cell_group(kinds, numbers, f"{name}_{k}"), **table}
+            for k, (table, numbers) in enumerate(parts, start=2)
+        ]
+        return {"parts": found} if found else {}
 
     def cells(self, kinds: Collection[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the numbers [m] of the elements of some kinds of cells, and the places of their nodes [m, k]."""

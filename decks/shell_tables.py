@@ -16,6 +16,7 @@ from symplex.decks.units import Units
 
 Table = dict[str, Any]
 FACES = ("quad", "triangle")
+_STANDARD = {"direction": [1.0, 0.0, 0.0], "offset": 0.0}  # of parts, where others have another one
 _SAME = 1e-6  # by which thicknesses, and directions of layers in rad, may differ that are one
 MEAN_THICKNESS = "shells have the mean *NODAL THICKNESS of their nodes, constant in each"
 _DIGITS = 9  # of angles in degrees
@@ -55,24 +56,14 @@ class ShellTables:
             else:
                 own += members.tolist()
         (first, _), *others = alike
-        shell: Table = {"name": name, "mesh": {"file": mesh}}
-        shell |= {"scale": self._units.length} if self._units.length != 1.0 else {}
+        shell = self._units.of_file(name, mesh)
         if self._geometry.in_elements.any():  # whose faces with loads are in the mesh too
             every = [number for _, members in alike for number in members]
             shell["group"] = self._geometry.cell_group(FACES, every, name)
         shell |= first
-        if others:
-            keys = {key for table, _ in alike for key in table if key in ("offset", "direction")}
-            standard = {"offset": 0.0, "direction": [1.0, 0.0, 0.0]}
-            shell["parts"] = [
-                {
-                    "group": self._geometry.cell_group(FACES, members, f"shells_{k}"),
-                    **{key: standard[key] for key in sorted(keys)},
-                    **table,
-                }
-                for k, (table, members) in enumerate(others, start=2)
-            ]
-        return shell
+        given = {key for table, _ in alike for key in table}
+        standard = {key: value for key, value in _STANDARD.items() if key in given}
+        return shell | self._geometry.with_parts(FACES, "shells", [(standard | table, rows) for table, rows in others])
 
     def offsets(self) -> dict[int, float]:
         """Return how far the centre of mass of shells is from nodes of the deck along normals, by their places.

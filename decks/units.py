@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from symplex.errors import InvalidArgument
 
@@ -38,6 +39,10 @@ class Units:
     def density(self) -> float:
         """One unit of density in kg/m³."""
         return self.mass / self.length**3
+
+    def of_file(self, name: str, mesh: str) -> dict[str, Any]:
+        """Return the keys of a table of this name whose mesh is that of a file in the unit of length."""
+        return {"name": name, "mesh": {"file": mesh}} | ({"scale": self.length} if self.length != 1.0 else {})
 
     @property
     def velocity(self) -> float:
