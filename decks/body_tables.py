@@ -14,6 +14,7 @@ from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
+from symplex.fem.solids.plastic import LOCKING
 
 Table = dict[str, Any]
 MOST_VELOCITIES = 300  # tables
@@ -122,6 +123,8 @@ class BodyTables:
         types = self._geometry.types_of(nodes)
         large = self._large or any(self._deck.materials[name].formula for name, _ in materials)
         metals = [one for name, _ in materials if self._flows and (one := self._deck.materials[name]).yields]
+        if metals and "C3D4" in types and LOCKING not in self._deck.remarks:
+            self._deck.remarks.append(LOCKING)
         formulations = {found for name in types if (found := _formulation(name, large, metals))}
         if len(formulations) > 1:
             reported = " and ".join(types)
