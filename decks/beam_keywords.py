@@ -72,7 +72,8 @@ BEAM_KEYWORDS = {
     "BEAMSECTION": Keyword(
         _take_beam_section,
         ("ELSET", "MATERIAL", "SECTION", "OFFSET1", "OFFSET2"),
-        "RECT, CIRC, PIPE, BOX (one thickness), I (symmetric): `section` of `[[beam]]`, with the direction 1 below it",
+        "RECT, CIRC (also an ellipse), PIPE, BOX (one thickness), I (symmetric): `section` of `[[beam]]`, with the "
+        "direction 1 below it",
         "before steps",
         Once("section of beams", "ELSET"),
     ),

@@ -91,8 +91,6 @@ def _take_rigid(reading: Reading, block: Block) -> None:
         if key in block.parameters:
             turning = block.parameters.get("ROTNODE", "")
             reference = block.parameters.get("REFNODE", "")
-            if turning and not reference:
-                raise UnsupportedKeyword("a rigid body with a ROT NODE needs a REF NODE")
             rigid = RigidGroup(block.parameters[key], of, reference, turning, (0, 1, 2))
             reading.deck.rigid.append(rigid)
 

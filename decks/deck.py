@@ -383,6 +383,8 @@ class Step(Conditions):
         From which nodal diameter to which one, of structures with cyclic symmetry.
     alpha : float
         Of the method of Hilber, Hughes and Taylor.
+    least : float
+        The step of an explicit motion to which masses are scaled; 0: they are not.
     ramped : bool or None
         Whether loads without an amplitude grow over the step; by default in static steps only.
     """
@@ -397,6 +399,7 @@ class Step(Conditions):
     modes: int = 0
     diameters: tuple[int, int] | None = None
     alpha: float = -0.05
+    least: float = 0.0
     ramped: bool | None = None
     rayleigh: tuple[float, float] | None = None
     is_heat: bool = False

@@ -76,9 +76,11 @@ def _take_dynamic(reading: Reading, block: Block) -> None:
         step.alpha = reals(block.parameters["ALPHA"])[0]
         if not -1 / 3 <= step.alpha <= 0:
             raise UnsupportedKeyword(f"ALPHA is {step.alpha:g}, not from -1/3 to 0")
-    # Of explicit steps the third number is the step for which masses are scaled.
-    if any(words(single_line(block))[2 if explicit is not None else 4 :]):
-        raise UnsupportedKeyword(_SCALED)
+    found = words(single_line(block))
+    if explicit is not None and any(found[2:3]):  # the step for which masses are scaled
+        step.least = real(found[2])
+    if any(found[3 if explicit is not None else 4 :]):
+        raise UnsupportedKeyword("it has a largest step, or more numbers, which are not supported")
     _times(step, block, needed=True)
 
 
@@ -121,10 +123,13 @@ def _take_heat(reading: Reading, block: Block) -> None:
 
 
 def _take_mass_scaling(reading: Reading, block: Block) -> None:
-    raise UnsupportedKeyword(
-        "masses that are scaled change the motion; delete it: explicit steps have the stable step of the true masses, "
-        "and *DYNAMIC without EXPLICIT has larger ones"
-    )
+    given = block.parameters
+    if given.get("TYPE", "").upper().replace(" ", "") != "BELOWMIN" or "DT" not in given or {*given} - {"TYPE", "DT"}:
+        raise UnsupportedKeyword(
+            "masses are scaled by TYPE=BELOW MIN and DT of all elements only; without it explicit steps have the "
+            "stable step of the true masses, and *DYNAMIC without EXPLICIT has larger ones"
+        )
+    reading.step.least = reals(given["DT"])[0]
 
 
 _STEP = "in steps"
@@ -137,7 +142,8 @@ _NO_HEAT = Keyword(
 _NO_SCALING = Keyword(
     _take_mass_scaling,
     ("TYPE", "DT", "ELSET", "FACTOR", "FREQUENCY", "NUMBERINTERVAL", "NUMBER"),
-    "refused: masses that are scaled change the motion",
+    "`TYPE=BELOW MIN` with `DT`: `[mass_scaling]`; others are refused",
+    _STEP,
 )
 STEP_KEYWORDS = {
     "STEP": Keyword(
@@ -155,7 +161,8 @@ STEP_KEYWORDS = {
     "DYNAMIC": Keyword(
         _take_dynamic,
         (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF"),
-        '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses',
+        '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses, with '
+        "`[mass_scaling]` if a third number is given",
         _STEP,
     ),
     "FREQUENCY": Keyword(

@@ -142,6 +142,8 @@ class StructureStepWriter:
         more = [{**one, "name": f"solid_{one['name']}"} if "name" in one else one for one in held.tables(of_others)]
         tables["support"] += more + self._constraints.held(of_others.supports, self._courses.moves)
         tables["joint"] = [*self._joints.tables, *to_ground]
+        if tables["joint"]:  # whose multipliers are for lumped masses
+            tables["body"] = [{key: value for key, value in body.items() if key != "mass"} for body in tables["body"]]
         tables["constraint"] = [*self._constraints.tables(self._stiffest, step.is_static), *self._welds()]
         tables["spring"] = self._springs(acts)
         tables["dashpot"] = self._dashpots() if self._courses.moves else []

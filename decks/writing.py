@@ -116,6 +116,10 @@ class StepWriter:
         tables["load"] = loads
         if static and acts.loaded:
             tables["start"] = {"kind": "static"}
+        if step.least:
+            if step.procedure != "explicit":
+                raise UnsupportedKeyword("masses are scaled in explicit steps only")
+            tables["mass_scaling"] = {"dt": step.least * self._units.time}
         tables["integrator"], tables["run"] = (
             run_of(step, self._units)
             if self._path is None

@@ -401,7 +401,18 @@ equations = [
         { body = "beam", at = [1, 0.1, 0], component = "z", factor = -1 },
     ],
 ]
-"""
+""",
+            """
+[[constraint]]
+name = "half"                      # the first end of a beam turns half as far as the second one, about y
+stiffness = 1e6
+equations = [
+    [
+        { body = "girder", group = "x_min", component = "ry", factor = 1 },
+        { body = "girder", group = "x_max", component = "ry", factor = -0.5 },
+    ],
+]
+""",
         ]
     },
     "cyclic": {

@@ -227,14 +227,18 @@ def test_what_follows_a_motion_is_refused(tmp_path):
         ("200000000000.0, 0.3\n", "200000000000.0, 0.3\n1e11, 0.3, 100.\n", "a temperature each, which ascends"),
         ("200000000000.0, 0.3\n", "2e11, 0.3, 0.\n1e11, 0.3, 0.\n", "a temperature each, which ascends"),
         ("*STATIC", "*HEAT TRANSFER, STEADY STATE\n*CFLUX\nRIGHT, 11, 1.", "heat is not computed"),
-        ("*STATIC", "*STATIC\n*FIXED MASS SCALING, TYPE=UNIFORM, DT=1e-6", "masses that are scaled change the motion"),
+        (
+            "*STATIC",
+            "*STATIC\n*FIXED MASS SCALING, TYPE=UNIFORM, DT=1e-6",
+            "masses are scaled by TYPE=BELOW MIN and DT",
+        ),
         ("ELSET=BAR, MATERIAL=STEEL", "ELSET=BAR, MATERIAL=GOLD", "no material 'GOLD'"),
         ("TYPE=C3D8,", "TYPE=C3D8P,", "elements 'C3D8P'"),
         ("LEFT, 1\n", "LEFT, 12\n", "degree of freedom 12"),
         ("*STATIC", "*STATIC\n*DLOAD, AMPLITUDE=B\nEND, P4, 1.", "no amplitude 'B'"),
         ("*STATIC", "*STATIC\n*DLOAD, TIME DELAY=1.\nEND, P4, 1.", "a TIME DELAY without an amplitude before it"),
         ("*STATIC", "*STATIC\n*DLOAD\nEND, P, 1.", "a load P, without the number of a side, is for shells, and 'END'"),
-        ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "masses that are scaled"),
+        ("*STATIC", "*DYNAMIC\n1e-4, 1e-3, , , 1e-5", "more numbers, which are not supported"),
         ("*DLOAD", "*BOUNDARY, TYPE=ACCELERATION\nRIGHT, 1, 1, 3.\n*DLOAD", "TYPE='ACCELERATION'"),
         ("*DLOAD", "*BOUNDARY, TYPE=VELOCITY\nRIGHT, 1, 1, 3.\n*DLOAD", "in motions only, constant"),
         ("*STATIC", "*VISCO", "it is not supported"),
@@ -516,14 +520,25 @@ def test_rigid_ends_move_with_the_rotation_of_their_reference_node(tmp_path, mod
 def test_a_rigid_body_needs_no_reference_node(tmp_path):
     """Its first node is one; the end moves as it does with a node elsewhere."""
     found = []
-    for where in ("", ", REF NODE=2001"):
-        text = bar(model=f"*NODE\n2001, 5., 0.5, 0.5\n*RIGID BODY, NSET=RIGHT{where}\n")
+    for where in ("", ", REF NODE=2001", ", ROT NODE=2002"):
+        text = bar(model=f"*NODE\n2001, 5., 0.5, 0.5\n2002, 5., 0.5, 0.5\n*RIGID BODY, NSET=RIGHT{where}\n")
         text = text.replace("LEFT, 1\n", "LEFT, 1, 3\n") + step("*STATIC", "*CLOAD", "RIGHT, 2, 1e4")
         imported = import_deck(write(tmp_path, text), tmp_path / "out", overwrite=True)
         assert not imported.missed, imported.report()
         u, problem = displacements(imported)
         found.append(u[problem.mesh.nodes_of("part")])
-    assert np.abs(found[0] - found[1]).max() < 1e-4 * np.abs(found[0]).max()
+    for other in found[1:]:
+        assert np.abs(found[0] - other).max() < 1e-4 * np.abs(found[0]).max()
+
+
+@pytest.mark.parametrize("given", ["\n1e-6, 1e-5, 4e-4", "\n1e-6, 1e-5\n*FIXED MASS SCALING, TYPE=BELOW MIN, DT=4e-4"])
+def test_masses_are_scaled_in_explicit_steps(tmp_path, given):
+    text = bar() + step("*DYNAMIC, EXPLICIT" + given, "*CLOAD", "RIGHT, 1, 1e4")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert not imported.missed, imported.report()
+    scenario = sx.Scenario.read(imported.scenarios[1])
+    assert scenario.tables.mass_scaling.dt == 4e-4
+    assert scenario.build().system.mass.sum() > 1.01 * 4.0 * 7800.0
 
 
 def test_frequencies_take_the_place_of_a_static_procedure(tmp_path):
@@ -575,7 +590,6 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
         ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
         ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
         ("*RIGID BODY, REF NODE=10\n", "needs an NSET or ELSET"),
-        ("*RIGID BODY, NSET=RIGHT, ROT NODE=10\n", "with a ROT NODE needs a REF NODE"),
         ("*EQUATION\n2\n10, 11, 1., 11, 11, -1.\n", "an equation of temperatures; heat is not computed"),
         ("*EQUATION\n2\n10, 4, 1., 11, 4, -1.\n", "an equation has a rotation of node 10, which has none"),
     ],
