@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from symplex.fem.compiled.kernels import formula
+from symplex.fem.compiled.kernels import formula, inlined
 from symplex.fem.compiled.lanes import EIGHT, LANES, add_lanes, compiled as _compiled, vectors_of
 
 BLOCK = 9 * LANES
@@ -82,7 +82,7 @@ def _add_block(kept, factor, H, block, sums, to):
         add_lanes(kept, _FACTORS, factor, 0, H, block * BLOCK + c, 0, 1, sums, to * BLOCK + c)
 
 
-@formula
+@inlined
 def set_tangents(symmetric, sums, K):
     """Set K [8, 8, 9, PART] from the sums over ξ_a of all points; if symmetric on and below the diagonal only."""
     if symmetric:
