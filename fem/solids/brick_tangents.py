@@ -27,7 +27,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from symplex.fem.compiled.kernels import formula
+from symplex.fem.compiled.kernels import formula, inlined
 from symplex.fem.compiled.lanes import EIGHT, LANES, add_lanes, compiled as _compiled, vectors_of
 
 BLOCK = 9 * LANES
@@ -82,7 +82,7 @@ def _add_block(kept, factor, H, block, sums, to):
         add_lanes(kept, _FACTORS, factor, 0, H, block * BLOCK + c, 0, 1, sums, to * BLOCK + c)
 
 
-@formula
+@inlined
 def set_tangents(symmetric, sums, K):
     """Set K [8, 8, 9, PART] from the sums over ξ_a of all points; if symmetric on and below the diagonal only."""
     if symmetric:
@@ -120,22 +120,25 @@ def _summing(symmetric: bool) -> Any:
     return codegen
 
 
-def _combined(builder: Any, x: Any, y: Any, of_x: float, of_y: float) -> Any:
-    """Return of_x x + of_y y."""
-    terms = [builder.fmul(ir.Constant(z.type, [r] * EIGHT), z, flags=("contract",)) for r, z in ((of_x, x), (of_y, y))]
+def _combined(builder: Any, of_points: list[Any], first: float, last: float) -> Any:
+    """Return the sum of two vectors with these factors."""
+    terms = [
+        builder.fmul(ir.Constant(x.type, [factor] * EIGHT), x, flags=("contract",))
+        for factor, x in zip((first, last), of_points, strict=True)
+    ]
     return builder.fadd(*terms, flags=("contract",))
 
 
 def _sides(builder: Any, of_points: list[Any]) -> list[Any]:
     """Return the sums over two points for both sides."""
-    return [_combined(builder, *of_points, _NEAR, _FAR), _combined(builder, *of_points, _FAR, _NEAR)]
+    return [_combined(builder, of_points, _NEAR, _FAR), _combined(builder, of_points, _FAR, _NEAR)]
 
 
 def _products(builder: Any, of_points: list[Any]) -> list[Any]:
     """Return the sums over two points for the sides 0 0, 1 1 and 0 1."""
     both = builder.fmul(ir.Constant(of_points[0].type, [_NEAR * _FAR] * EIGHT), builder.fadd(*of_points))
-    squares = _NEAR * _NEAR, _FAR * _FAR
-    return [_combined(builder, *of_points, *squares), _combined(builder, *of_points, *squares[::-1]), both]
+    near, far = _NEAR * _NEAR, _FAR * _FAR
+    return [_combined(builder, of_points, near, far), _combined(builder, of_points, far, near), both]
 
 
 def _setting(symmetric: bool) -> Any:
