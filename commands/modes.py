@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     modes.add_argument("--damped", action="store_true", help="with damping: complex modes, with their damping ratios")
     modes.add_argument(
         "--solver",
-        choices=["auto", "dense", "sparse", "krylov", "multigrid"],
+        choices=["auto", "dense", "sparse", "krylov"],
         default="auto",
         help="of the linear equations; default: by size",
     )

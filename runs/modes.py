@@ -146,7 +146,7 @@ def find_modes(
     at : {"start"} or float
     damped : bool, default False
         Whether damping is to have its part: then, and in a frame that rotates, modes are complex.
-    solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
+    solver : {"auto", "dense", "sparse", "krylov"}, default "auto"
         See `symplex.modes.natural_modes`.
 
     Raises
