@@ -40,6 +40,12 @@ OF_BEAMS = {
     "bending_moment_2": Field("bending moment about axis 2", "N m"),
     "torque": Field("torque", "N m"),
 }
+# Of beams that yield, in each element: the size of its plastic bending, how near it is to flow, what it dissipated.
+OF_HINGES = {
+    "plastic_rotation": Field("plastic rotation", "rad"),
+    "utilization": Field("utilization", ""),
+    "plastic_work": Field("plastic work", "J"),
+}
 # Of shells, in the middle of each element, along its axes, for each unit of length.
 OF_SHELLS = {
     "membrane_forces": Field("membrane force", "N/m", ("11", "22", "12")),
@@ -49,23 +55,33 @@ OF_SHELLS = {
 }
 # Where these are among eight numbers of each element.
 PLACES_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))
+DAMAGE = "damage"  # of bonds, and of elements that fail by it
 GONE = "gone"  # 1 of elements that have eroded, which pictures leave out
 # Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
 OF_BONDS = {
-    "damage": Field("damage", ""),
+    DAMAGE: Field("damage", ""),
     "opening": Field("opening", "m", kind="length"),
+}
+# Of joints: how the first body is seen from the second one, and what acts on it.
+OF_JOINTS = {
+    "angle": Field("angle", "rad"),
+    "displacement": Field("displacement", "m", kind="length"),
+    "angular_velocity": Field("angular velocity", "rad/s"),
+    "velocity": Field("speed", "m/s"),
+    "force": Field("force", "N", ("x", "y", "z"), "force"),
+    "moment": Field("moment", "N m", ("x", "y", "z")),
 }
 FIELDS = (
     OF_SOLIDS
+    | OF_JOINTS
     | OF_BONDS
     | {GONE: Field("eroded elements", "")}
     | OF_BEAMS
+    | OF_HINGES
     | OF_SHELLS
     | {
-        "displacement": Field("displacement", "m", kind="length"),
         "position": Field("position", "m", kind="length"),
         "speed": Field("speed", "m/s"),
-        "velocity": Field("speed", "m/s"),
         "acceleration": Field("acceleration", "m/s²"),
         "rotation": Field("rotation", "rad"),
         "axial_stress": Field("axial stress", "Pa"),

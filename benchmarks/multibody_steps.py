@@ -35,6 +35,7 @@ GENERAL = Newton(linear="sparse")  # to name a solver leaves all to the general 
 METHODS: dict[str, Callable[..., sx.Integrator]] = {
     "energy-momentum": sx.EnergyMomentum,
     "midpoint": sx.Midpoint,
+    "generalised-α": sx.GeneralizedAlpha,
     "RATTLE": lambda dt: sx.Rattle(dt, {}),
 }
 

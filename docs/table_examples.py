@@ -94,7 +94,10 @@ _MATERIALS = (
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, back_modulus = 2e10, recovery = 100.0",
     "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 2.5e8, reference_rate = 40.4, rate_exponent = 0.2",
     "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, failure_strain = 0.5",
-    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9",
+    "young = 200e9, poisson = 0.3, density = 7850, yield_stress = 7.9e8, failure_johnson_cook = [0.05, 3.44, -2.12, "
+    "0.002, 0], failure_stress = 3e9, failure_tension = 2e9, failure_time_step = 1e-9",
+    "young = 70e9, poisson = 0.33, density = 2700, yield_stress = 2.4e8, saturation_stress = 3e8, saturation_rate = 9, "
+    'return_mapping = "mean-normal"',
     "young = 210e9, poisson = 0.3, density = 7850, yield_table = [[0, 2.5e8], [0.05, 3.5e8], [0.2, 4.5e8]]",
     'law = "mooney-rivlin", c10 = 3e5, c01 = 1e5, bulk = 1e8, density = 1100',
     'law = "anisotropic", moduli = [12e9, 0.6e9, 0.4e9], poisson_ratios = [0.4, 0.4, 0.3], '
@@ -107,6 +110,27 @@ _MATERIALS = (
 EXAMPLES: dict[str, dict[str, list[str]]] = {
     "body": {
         "": [
+            """
+[[body]]
+name = "later"
+mesh = { box = [0.5, 0.1, 0.1], cells = [2, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [1, 0, 0]
+from = 2e-4                        # its elements have no stress in the shape that they have then
+until = 8e-4
+
+[[tie]]
+body = "beam"
+to = "later"
+""",
+            """
+[[body]]
+name = "blade"
+mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
+material = { young = 70e9, poisson = 0.33, density = 2700 }
+translate = [0, 0, -2]
+rigid = "root"                     # the rigid body "blade.root"
+""",
             """
 [[body]]
 name = "bracket"
@@ -378,6 +402,28 @@ equations = [
     ],
 ]
 """
+        ]
+    },
+    "cyclic": {
+        "": [
+            """
+[[body]]
+name = "quarter"                   # of a square plate
+mesh = { box = [0.2, 0.2, 0.02], cells = [4, 4, 1], split = "hexahedra" }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+translate = [0, 0, -1]
+
+[[cyclic]]
+name = "quarters"
+body = "quarter"
+low = "y_min"
+high = "x_min"
+sectors = 4
+axis = [0, 0, 1]
+point = [0, 0, 0]
+tolerance = 1e-6
+stiffness = 1e11
+""",
         ]
     },
     "pretension": {
@@ -706,6 +752,14 @@ interpolation = "spline"
         "": [
             """
 [[shell]]
+name = "membrane"
+mass = "consistent"
+mesh = { plate = [2.0, 1.0], cells = [8, 4] }
+thickness = 0.01
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[shell]]
 name = "plate"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
@@ -740,6 +794,13 @@ name = "cover"
 mesh = { file = "skin.msh" }     # or mesh = "skin.msh"
 group = "top"
 scale = 1e-3
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+            """
+[[shell]]
+name = "roof"
+mesh = { file = "roof.msh", pieces = 4 }    # of eight nodes
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
 """,
@@ -811,7 +872,48 @@ angular_velocity = [0, 0, 2]
 """,
             """
 [[beam]]
+name = "damper"
+mesh = { line = 1.0, bars = 4 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+""",
+            """
+[[beam]]
+name = "post"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, Z1 = 6e-6, Z2 = 6e-6, Zt = 9e-6 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_stress = 2.4e8, hardening = 1e9, back_modulus = 1e9 }
+""",
+            """
+[[beam]]
+name = "column"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_table = [[0, 2.4e8], [0.1, 3e8]] }
+""",
+            """
+[[beam]]
+name = "stud"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
+material = { young = 7e9, poisson = 0, density = 900, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 5 }
+""",
+            """
+[[beam]]
+name = "strut"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "circle", radius = 0.02 }
+material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.4e8, power_modulus = 1e8, power = 0.5 }
+""",
+            """
+[[beam]]
 name = "rim"
+mass = "consistent"
 mesh = { ring = 0.3, bars = 24 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
@@ -872,6 +974,34 @@ material = { young = 2.1e11, poisson = 0.3, density = 7850 }
 """,
         ]
     },
+    "coupling": {
+        "": [
+            """
+[[coupling]]
+name = "grip"
+body = "beam"
+group = "x_max"
+to = "flap"                      # a rigid body
+until = 5e-4
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"                    # a beam
+at = [2, 4, 0]
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"
+to_group = "x_max"
+""",
+        ]
+    },
     "joint": {
         "": [
             """
@@ -895,6 +1025,7 @@ kind = "spherical"
 bodies = ["flap", "girder"]      # at a node of the beam, here that of a group
 at = [2, 4, 0]
 groups = ["", "x_max"]
+until = 5e-4                     # it is released then
 """,
             """
 [[joint]]
@@ -967,6 +1098,34 @@ symmetry = "y=0"
 """,
             """
 [[support]]
+name = "slope"
+body = "beam"
+group = "x_min"
+direction = [1, 0, 1]
+stiffness = 1e9
+""",
+            """
+[[support]]
+name = "mirror"
+body = "beam"
+symmetry = { point = [0, 0, 0], normal = [1, 0, 0] }
+""",
+            """
+[[support]]
+name = "bearing"
+body = "beam"
+group = "x_max"
+cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "stretched"
+body = "beam"
+field = ["0.01*x", "-0.003*y", "-0.003*z"]
+history = { kind = "ramp", duration = 1e-3 }
+""",
+            """
+[[support]]
 name = "table"
 body = "beam"
 group = "x_min"
@@ -980,6 +1139,7 @@ body = "mast"
 group = "z_min"
 acceleration = [9.81, 0, 0]
 history = { kind = "table", file = "record.csv" }
+baseline = "polynomial"            # so that the ground does not drift
 """,
             """
 [[support]]
@@ -1098,7 +1258,13 @@ until = 5e-4
 """
         ]
     },
-    "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
+    "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
+    "gravity": {
+        "": [
+            "\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n",
+            '\n[gravity]\nacceleration = [0, 0, -9.81]\nhistory = { kind = "smooth-ramp", duration = 1e-3 }\n',
+        ]
+    },
     "load": {
         "nodal": [
             """
@@ -1305,6 +1471,32 @@ by = ["clamp"]
 at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "corner", body = "beam", at = [1, 0, 0.1] }]
 """,
             """
+[response]                         # random vibration: rms of places and probes
+psd = { frequencies = [5, 50, 500], values = [1e-3, 1e-2, 1e-3] }
+modes = 10
+ratio = 0.02
+by = ["clamp"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
+""",
+            """
+[[support]]
+name = "ground"
+body = "beam"
+group = "x_min"
+acceleration = [0, 0, 9.81]
+history = { kind = "table", file = "record.csv" }
+baseline = "rest"
+
+[response]                         # an earthquake by its response spectrum, in g
+spectrum = { file = "spectrum.csv" }
+modes = 10
+ratio = 0.05
+rule = "srss"
+missing_mass = false
+by = ["ground"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
+""",
+            """
 [response]
 frequencies = [5, 10, 20]
 loss_factor = 0.01
@@ -1338,6 +1530,12 @@ windows = [0.01, 0.02]
 [[probe]]
 name = "top"
 body = "beam"
+""",
+            """
+[fit]
+parameters = [{ key = "body.beam.material.young", range = [1e11, 3e11] }]
+frequencies = [{ number = 1, value = 81.2, deviation = 0.4 }, { number = 3, value = 495, deviation = 2 }]
+at = "equilibrium"
 """,
         ]
     },
@@ -1460,6 +1658,26 @@ reduce = ["mean", "max"]
             '\n[[probe]]\nname = "turn"\nbody = "girder"\ngroup = "x_max"\nquantities = ["rotation", "velocity"]\n',
             '\n[[probe]]\nname = "base"\nsupport = "clamp"\nabout = [0, 0.05, 0.05]\nframe_on = "onset"\n',
             '\n[[probe]]\nname = "ground"\nobstacle = "floor"\n',
+            """
+[[joint]]
+name = "hinge"
+kind = "revolute"
+bodies = ["flap"]
+at = [0, 6, 0]
+axis = [0, 1, 0]
+until = "torn"
+
+[[probe]]
+name = "pull"
+joint = "hinge"
+quantities = ["force", "angle", "angular_velocity"]
+components = ["norm"]
+
+[[when]]
+name = "torn"
+probe = "pull"
+above = 1e3                      # N
+""",
             '\n[[probe]]\nname = "felt"\ncontact = "seam"\n\n[[velocity]]\nbody = "block"\nvelocity = [0, 0, -1]\n\n'
             '[[velocity]]\nbody = "beam"\nvelocity = [0, 0, 0.1]\n',
         ]

@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".energies.energy": ("Energy",),
+        ".couplings.cyclic": ("CyclicSymmetry",),
         ".couplings.equations": ("LinearConstraints",),
         ".couplings.interpolation": ("Interpolation",),
         ".mass_properties": ("MassProperties",),

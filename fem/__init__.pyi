@@ -1,6 +1,7 @@
 """From a mesh to a system: energies, elements, materials, mass, loads and supports."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.couplings.cyclic import CyclicSymmetry as CyclicSymmetry
 from symplex.fem.couplings.equations import LinearConstraints as LinearConstraints
 from symplex.fem.couplings.interpolation import Interpolation as Interpolation
 from symplex.fem.couplings.ties import tie_to_surface as tie_to_surface

@@ -14,6 +14,8 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.structures.rigidity import CORNERS
 
 _FARTHEST = 1e6  # pivot from the centre of mass, over the largest radius of gyration
+_EQUAL = 1e-9  # difference of moments relative to the largest, up to which their axes may have any direction
+_FIRST = np.array([2e-3, 1e-3, 0.0])  # of axes that are alike the first one is taken
 _FLAT = 1e-6  # a radius of gyration relative to the largest below which positions along its axis lose their digits
 
 
@@ -79,8 +81,7 @@ class MassProperties(Copyable):
                 f"the body has no extent along {flat}: all of its mass is in a plane or on a line, and points next to "
                 "it could not follow. Give it a thickness."
             )
-        self.axes = np.ascontiguousarray(axes.T)
-        self.axes[2] *= np.linalg.det(self.axes)
+        self.axes = _oriented(moments, axes.T)
         self.radii = np.sqrt(moments / self.mass)
         self.pivot = None if pivot is None else np.array(pivot, dtype=float)
         if self.pivot is not None and (self.pivot.shape != (3,) or not np.isfinite(self.pivot).all()):
@@ -165,6 +166,27 @@ class MassProperties(Copyable):
         """
         first, axes = self._basis[0], self._basis[1:]
         return first * (first + ((points - self.center) @ self.axes.T / self.radii) @ axes)
+
+
+def _oriented(moments: Array, axes: Array) -> Array:
+    """Return principal axes, in rows, right-handed, that do not depend on rounding.
+
+    Of equal moments those next to coordinate axes, so that they change smoothly with the shape of a body.
+    """
+    out, first = np.array(axes), 0
+    while first < 3:
+        last = first + 1
+        while last < 3 and moments[last] - moments[last - 1] <= _EQUAL * moments[2]:
+            last += 1
+        left = axes[first:last].T @ axes[first:last]  # the part of each coordinate axis among these
+        for k in range(first, last):
+            column = left[:, np.argmax(np.linalg.norm(left, axis=0) + _FIRST)]
+            out[k] = column / np.linalg.norm(column)
+            out[k] *= np.sign(out[k][np.argmax(np.abs(out[k]) + _FIRST)])
+            left = left - np.outer(out[k], out[k] @ left)
+        first = last
+    out[2] *= np.linalg.det(out)
+    return out
 
 
 def _basis(s: Array) -> Array:

@@ -20,7 +20,16 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import Build, Family
-from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, LinearStep, Step, StepForces, Variation
+from symplex.gradients.linear_steps import (
+    Change,
+    ForcesAtPoint,
+    LinearAccelerations,
+    LinearStep,
+    Step,
+    StepForces,
+    Variation,
+    unconditional,
+)
 from symplex.gradients.tangents import state_of
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion
@@ -126,6 +135,11 @@ def gradient(
         if name not in system.energies or name in system.changing:
             fit = [name for name in system.energies if name not in system.changing]
             raise InvalidSystem(f"gradient: factors must be energies with stencils that stay, {fit}, got '{name}'.")
+    if system.inelastic:
+        raise InvalidSystem(
+            f"gradient: the internal variables of '{next(iter(system.inelastic))}' have no derivatives backwards. Use "
+            "tangent."
+        )
     run = DifferentiableRun("gradient", system, family.state, integrator, np.asarray(times, float))
     back = _Backward(family, factors)
     motion = run.begin()
@@ -154,7 +168,7 @@ def gradient(
             if number in at_samples:
                 back.add(*at_samples[number])
             for step in reversed(taken[number - first - 1]):
-                linear, forces = run.linearised(step)
+                linear, forces = run.linearised(step, family.deltas)
                 back.step(linear, forces, step)
         last = first
     if 0 in at_samples:
@@ -215,15 +229,17 @@ class _Backward:
     def step(self, linear: LinearStep, forces: StepForces, step: Step) -> None:
         """Take a step back."""
         self._by, by_g = linear.backward(self._by)
-        self._take(by_g[..., 0], forces, step.a1)
+        self._take(by_g, forces, step.a1)
         np.maximum(self._largest, (norm(self._by.q), norm(self._by.v)), out=self._largest)
 
-    def _take(self, by_g: Array, forces: StepForces, a: Array) -> None:
-        """Add the derivatives by parameters, masses and factors that act through the changes g of forces."""
-        family, system = self._family, self._system
+    def _take(self, by: Change, forces: StepForces, a: Array) -> None:
+        """Add the derivatives by parameters, masses and factors that act through changes of equations."""
+        family, system, by_g = self._family, self._system, by.forces[..., 0]
         for j, changed in enumerate(family.changed):
             if changed:
                 self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
+            if changed.joints:
+                self._parameters[j] += float(by.conditions[:, 0] @ family.slope(j, forces.conditions))
         if system.is_lumped:
             by_mass = np.einsum("nd,nd->n", by_g, a)
             self._mass += by_mass
@@ -236,9 +252,11 @@ class _Backward:
     def begin_of_run(self, start: Mapping[str, Array]) -> None:
         """Go through the accelerations at the start."""
         state, by = self._family.state, self._by
+        if self._system.frames is not None:
+            return  # of methods that carry none
         linear = LinearAccelerations(self._system, state.t, start["q"], start["v"])
         by_q, by_v, by_g = linear.backward(np.where(self._system.fixed[..., None], 0.0, by.a + by.own))
-        self._take(by_g[..., 0], ForcesAtPoint(*linear.at), start["a"])
+        self._take(unconditional(by_g), ForcesAtPoint(*linear.at), start["a"])
         self._by = by._replace(q=by.q + by_q, v=by.v + by_v)
 
     def result(self, value: float) -> RunGradient:

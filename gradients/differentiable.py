@@ -13,6 +13,7 @@ from symplex.fem.actions.loads import ProportionalLoad
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.system import State, System
+from symplex.gradients.framed_steps import FramedLinearStep, FramedSolvers
 from symplex.gradients.linear_steps import (
     ExplicitLinearStep,
     ForcesAtPoint,
@@ -27,6 +28,7 @@ from symplex.time.composition import Composition, substeps
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.internal import arrays_of, internal_of
 from symplex.time.motion import FixedStepMotion
 from symplex.time.stages import Stages
 from symplex.time.trajectory import common_divisor
@@ -81,6 +83,12 @@ class DifferentiableRun:
         inner = self.method.integrator if isinstance(method, Composition) else self.method
         self._scheme = None if isinstance(inner, Newmark) and inner.explicit else inner.scheme
         self.carries = self._scheme is None or self._scheme(1.0).carries
+        self._framed = None if system.frames is None else FramedSolvers(system)
+        if system.frames is not None and self.carries:
+            raise InvalidSystem(
+                f"{who}: {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), of which "
+                f"the system has {len(system.frames)}. Use EnergyMomentum or Midpoint."
+            )
 
     def begin(self) -> FixedStepMotion:
         """Return the motion at its start."""
@@ -135,13 +143,18 @@ class DifferentiableRun:
             if len(parts) > 1:
                 motion.n += 1
                 motion.observe(motion.t)
+            if (limit := inner.arrays().get("limit")) is not None and limit[2] > 1.0:
+                raise StepFailed(
+                    f"{self._who}: t = {motion.t:.6g} s: steps that divide as elements become thin have no "
+                    f"derivatives, here into {limit[2]:g}. Take a shorter step than {h:.6g} s."
+                )
             yield taken
 
     def _step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
         """Return a step between two sets of arrays."""
         dq, own = after["q"] - before["q"], before.get("own_a", before["a"])
         a1 = after["a"] if self.carries else self._end_acceleration(h, dq, before)
-        return Step(t, h, before["q"], before["v"], before["a"], own, after["q"], a1)
+        return Step(t, h, before["q"], before["v"], before["a"], own, after["q"], a1, internal_of(before))
 
     def _end_acceleration(self, h: float, dq: Array, before: Mapping[str, Array]) -> Array:
         """Return −M⁻¹F of an implicit step, by its equations."""
@@ -150,18 +163,27 @@ class DifferentiableRun:
         by = scheme.by_v * before["v"] + scheme.by_a * before["a"] + scheme.by_own * before.get("own_a", before["a"])
         return np.where(self.system.fixed, 0.0, (scheme.inertia * dq - by) / scheme.impulse)
 
-    def linearised(self, step: Step) -> tuple[LinearStep, StepForces]:
-        """Return a step, linearised, and its forces as a function of a system."""
+    def linearised(self, step: Step, deltas: Array) -> tuple[LinearStep, StepForces]:
+        """Return a step, linearised, and its forces as a function of a system.
+
+        Internal variables are differentiated by differences along changes that go by deltas [k] at most.
+        """
         if self._scheme is None:
             seen = step.v0 + step.h * step.a0
-            return ExplicitLinearStep(self.system, step), ForcesAtPoint(step.t + step.h, step.q1, seen)
+            at = step.t + step.h, step.q1, seen, step.increment(1.0, False) if self.system.inelastic else None
+            return ExplicitLinearStep(self.system, step, deltas), ForcesAtPoint(*at)
         scheme = self._scheme(step.h)
-        return ImplicitLinearStep(self.system, self._solvers, scheme, step), ForcesOnStep(scheme, step)
+        if self._framed is not None:
+            linear = FramedLinearStep(self.system, self._framed, scheme, step, deltas)
+            return linear, linear.forces
+        return ImplicitLinearStep(self.system, self._solvers, scheme, step, deltas), ForcesOnStep(scheme, step)
 
 
 def _moving(motion: FixedStepMotion) -> dict[str, Array]:
     """Return copies of the arrays of a motion that steps depend on."""
-    return {name: array.copy() for name, array in motion.arrays().items() if name in ("q", "v", "a", "own_a")}
+    arrays = motion.arrays()
+    found = {name: arrays[name].copy() for name in ("q", "v", "a", "own_a") if name in arrays}
+    return found | arrays_of(internal_of(arrays))
 
 
 def require_differentiable(who: str, system: System, method: Integrator, inner: Integrator) -> None:
@@ -204,14 +226,9 @@ def require_differentiable_parts(who: str, system: System) -> None:
     InvalidSystem
         If one has not; with its name.
     """
-    if system.frames is not None:
-        raise InvalidSystem(
-            f"{who}: runs with frames (beams, shells, rigid bodies as frames), of which the system has "
-            f"{len(system.frames)}, have no derivatives."
-        )
-    if system.inelastic:
-        found = next(iter(system.inelastic))
-        raise InvalidSystem(f"{who}: the internal variables of '{found}' have no derivatives.")
+    for name, part in system.inelastic.items():
+        if part.erodes:
+            raise InvalidSystem(f"{who}: elements of '{name}' may go, which has no derivatives.")
     if system.massless.any():
         raise InvalidSystem(f"{who}: nodes without mass, {int(system.massless.sum())} here, have no derivatives.")
     for name, load in system.loads.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
@@ -10,6 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.sparse.linalg import splu
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import whole
@@ -17,13 +19,16 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.inelastic import refuse_history
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import require_differentiable_parts
 from symplex.gradients.family import WEIGHTS, Build, Family
-from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Variation
-from symplex.gradients.tangents import Observe, observed, observed_slopes
+from symplex.gradients.framed_steps import FramedLinearStep, FramedSolvers
+from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Step, Variation
+from symplex.gradients.tangents import Observe, changes, observed, observed_slopes
 from symplex.time.equilibria.static import static_equilibrium
-from symplex.time.modes.framed import equations_of
+from symplex.time.implicit.scheme import Scheme
+from symplex.time.modes.framed import FramedMotions, equations_of
 from symplex.time.modes.natural import natural_modes
 from symplex.time.modes.quadratic import ComplexArray
 from symplex.time.modes.response import frequency_response
@@ -32,6 +37,9 @@ from symplex.time.modes.small_motions import SmallMotions
 _EQUAL = 1e-6  # relative difference up to which frequencies are one
 _RIGID = 1e-6  # of the largest frequency, below which one is of a motion without stiffness
 _MOST = 10_000
+_DEPENDENT = 1e-10  # of the largest singular value, below which conditions of joints depend on others
+# A step without inertia, at the end of which forces are balanced
+_BALANCE = Scheme(1.0, 0.0, 1.0, False, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,19 +208,23 @@ def frequency_tangent(
     else:
         require_differentiable_parts("frequency_tangent", system)
         state, dq = family.state, family.dq
-    free = int((~system.fixed).sum())
+    if system.frames is not None and system.frames.is_rod.any():
+        raise InvalidSystem("frequency_tangent: frames of two particles have no derivatives of frequencies.")
+    motions = SmallMotions(system, state)
+    free = FramedMotions(motions).n_moving if system.frames is not None else motions.n_moving
     more = min(n + 1, free)  # the next one shows whether the last is one of several that are equal
     modes = natural_modes(system, state, more)
     squares = np.sign(modes.frequencies) * (2.0 * math.pi * modes.frequencies) ** 2
     derivatives = np.zeros((more, len(family)))
+    change = _change_of_matrices if system.frames is None else _FramedModes(motions, modes.shapes, squares).change
     for j in range(len(family)):
-        changes = [_change_of_matrices(family, j, state, dq, modes.shapes, k) for k in range(2)]
+        slopes = change(family, j, state, dq, modes.shapes)
         for group in _groups(modes.frequencies):
             f = float(np.abs(modes.frequencies[group]).mean())
             if f <= _RIGID * float(np.abs(modes.frequencies).max()):
                 continue
             some = np.ix_(group, group)
-            slope = changes[0][some] - float(squares[group].mean()) * changes[1][some]
+            slope = slopes[0][some] - float(squares[group].mean()) * slopes[1][some]
             derivatives[group, j] = np.linalg.eigvalsh(0.5 * (slope + slope.T)) / (8.0 * math.pi**2 * f)
     last = next(group for group in _groups(modes.frequencies) if n - 1 in group)
     if last[-1] == more - 1 and more > n and len(last) > 1:
@@ -278,6 +290,8 @@ def response_tangent(
     family = Family(build, parameters, scales, who)
     system = family.system
     require_differentiable_parts(who, system)
+    if system.frames is not None:
+        raise InvalidSystem(f"{who}: responses with frames, of which the system has {len(system.frames)}, have none.")
     kept = np.arange(system.n_nodes, dtype=np.int32) if nodes is None else node_indices(who, nodes)
     require_nodes(who, kept[:, None], system.n_nodes)
     state, dq = _equilibrium(who, family) if at == "equilibrium" else (family.state, family.dq)
@@ -294,8 +308,7 @@ def response_tangent(
     omegas, elastic = 2.0 * math.pi * found.frequencies, 1.0 + 1j * loss_factor
     residuals = np.zeros((*U.shape, len(family)), complex)  # ∂D u
     for j in range(len(family)):
-        for (step, _), (weight, neighbour, _) in zip(WEIGHTS, family.neighbours[j], strict=True):
-            moved = replace(state, q=state.q + step * family.deltas[j] * dq[..., j])
+        for weight, neighbour, moved in _neighbours(family, j, state, dq):
             residuals[..., j] += weight * _dynamic(SmallMotions(neighbour, moved), omegas, elastic, U)
     equations = equations_of(SmallMotions(system, state))
     derivatives = np.zeros((len(U), len(kept), system.dim, len(family)), complex)
@@ -320,7 +333,10 @@ def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
     """Return the equilibrium, and the derivatives [n, dim, k] of its positions."""
     system = family.system
     require_differentiable_parts(who, system)
+    refuse_history(system, who)
     state = static_equilibrium(system, family.state.q, t=family.state.t).state
+    if system.frames is not None:
+        return state, _moved_frames(family, state)
     motions, free = SmallMotions(system, state), ~system.fixed
     forces = ForcesAtPoint(state.t, state.q, np.zeros_like(state.q))
     given = np.where(free[..., None], 0.0, family.dq)  # of positions of supports
@@ -334,18 +350,55 @@ def _equilibrium(who: str, family: Family) -> tuple[State, Array]:
     return state, np.where(free[..., None], solved, given)
 
 
-def _change_of_matrices(family: Family, j: int, state: State, dq: Array, shapes: Array, which: int) -> Array:
-    """Return Uᵀ ∂K/∂p U (0), or Uᵀ ∂M/∂p U (1), by parameter j for shapes U [m, n, dim]."""
+def _moved_frames(family: Family, state: State) -> Array:
+    """Return the derivatives [n, dim, k] of an equilibrium with frames: of a step without inertia that leads to it."""
+    start, still = family.state, np.zeros_like(state.q)
+    step = Step(state.t, 0.0, start.q, still, still, still, state.q, still)
+    linear = FramedLinearStep(family.system, FramedSolvers(family.system), _BALANCE, step, family.deltas)
+    none = np.zeros_like(family.dq)
+    return linear.forward(Variation(family.dq, none, none, none), changes(family, linear.forces, still)).q
+
+
+def _change_of_matrices(family: Family, j: int, state: State, dq: Array, shapes: Array) -> tuple[Array, Array]:
+    """Return Uᵀ ∂K/∂p U and Uᵀ ∂M/∂p U by parameter j for shapes U [m, n, dim]."""
     U = shapes.reshape(len(shapes), -1)
-    total = np.zeros((len(U), len(U)))
+    of_stiffness, of_mass = np.zeros((2, len(U), len(U)))
+    for weight, system, moved in _neighbours(family, j, state, dq):
+        of_stiffness += weight * (U @ (_stiffness(system, moved) @ U.T))
+        of_mass += weight * np.einsum("mnd,lnd->ml", shapes, np.array([system.apply_mass(u) for u in shapes]))
+    return of_stiffness, of_mass
+
+
+def _neighbours(family: Family, j: int, state: State, dq: Array) -> Iterator[tuple[float, System, State]]:
+    """Yield neighbours by parameter j with their weights, and where they are when the state changes with it."""
     for (at, _), (weight, system, _) in zip(WEIGHTS, family.neighbours[j], strict=True):
-        if which == 0:
-            moved = replace(state, q=state.q + at * family.deltas[j] * dq[..., j])
-            K = _stiffness(system, moved)
-            total += weight * (U @ (K @ U.T))
-        else:
-            total += weight * np.einsum("mnd,lnd->ml", shapes, np.array([system.apply_mass(u) for u in shapes]))
-    return total
+        yield weight, system, replace(state, q=state.q + at * family.deltas[j] * dq[..., j])
+
+
+class _FramedModes:
+    """Shapes Z of natural modes with frames, in their coordinates, and the multipliers of joints.
+
+    K Z − M Z Ω² + Gᵀ Λ = 0 and G Z = 0, so that ∂ω² = zᵀ (∂K − ω² ∂M) z + 2 λ·∂G z.
+    """
+
+    def __init__(self, motions: SmallMotions, shapes: Array, squares: Array):
+        equations = FramedMotions(motions).equations
+        basis, U = equations.basis, shapes.reshape(len(shapes), -1).T
+        self._Z = Z = np.asarray(splu(sp.csc_array(basis.T @ basis)).solve(basis.T @ U))
+        left = equations.stiffness @ Z - (equations.mass @ Z) * squares
+        G = equations.conditions.toarray()
+        self._multipliers = -np.linalg.lstsq(G.T, left, rcond=_DEPENDENT)[0] if len(G) else np.zeros((0, Z.shape[1]))
+
+    def change(self, family: Family, j: int, state: State, dq: Array, shapes: Array) -> tuple[Array, Array]:
+        """Return the same as `_change_of_matrices`."""
+        Z = self._Z
+        of_stiffness, of_mass = np.zeros((2, len(shapes), len(shapes)))
+        for weight, system, moved in _neighbours(family, j, state, dq):
+            equations = FramedMotions(SmallMotions(system, moved)).equations
+            of_joints = self._multipliers.T @ (equations.conditions @ Z)
+            of_stiffness += weight * (Z.T @ (equations.stiffness @ Z) + of_joints + of_joints.T)
+            of_mass += weight * (Z.T @ (equations.mass @ Z))
+        return of_stiffness, of_mass
 
 
 def _stiffness(system: System, state: State) -> sp.bsr_array:

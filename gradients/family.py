@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,35 +26,18 @@ from symplex.base.arguments import described
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
-from symplex.gradients.linear_steps import StepForces
-
-if TYPE_CHECKING:
-    from symplex.gradients.linear_steps import StepForces
+from symplex.gradients.internal_variables import WEIGHTS
+from symplex.gradients.linear_steps import Names, StepForces
 
 # What a function returns for parameters p [k].
 Build = Callable[[Array], tuple[System, State]]
 
 STEP = 3e-4  # δ of a parameter of scale 1: truncation some 1e-14 of smooth functions, rounding some 1e-12
-WEIGHTS = ((-2.0, 1.0 / 12.0), (-1.0, -8.0 / 12.0), (1.0, 8.0 / 12.0), (2.0, -1.0 / 12.0))
 _PAIR = ((0, -0.25), (3, 0.25))  # of the neighbours at ∓2δ, times 1/δ
 _FIRST = 4  # states at which two must agree with four, one after the other, before two are taken
+_SMOOTH = 1e-2  # relative difference of slopes of a smooth start by two neighbours and by four
+_NOISE = 1e-10  # of a start that does not depend on a parameter
 _AGREE = 1e-10  # how far forces by two neighbours may be from those by four, relative to the largest
-
-
-@dataclass(frozen=True)
-class Changed:
-    """The names of the parts of a system that depend on a parameter.
-
-    Attributes
-    ----------
-    energies, loads : frozenset of str
-    """
-
-    energies: frozenset[str]
-    loads: frozenset[str]
-
-    def __bool__(self) -> bool:
-        return bool(self.energies or self.loads)
 
 
 class Family:
@@ -78,6 +60,8 @@ class Family:
     state : State
     dq, dv : float64 [n, dim, k]
         Derivatives of the start.
+    dz : dict of str to float64 [..., k]
+        Those of internal variables, by the names of parts.
     masses : float64 [n, k] or None
         Derivatives of lumped masses, if any depend on a parameter.
 
@@ -104,12 +88,11 @@ class Family:
         self.system, self.state = self._built(self.p)
         self.deltas = STEP * self.scales
         self.neighbours: list[list[tuple[float, System, State]]] = []
-        self.changed: list[Changed] = []
+        self.changed: list[Names] = []
         parts = _pickles(self.system)
         for j, delta in enumerate(self.deltas):
             self.neighbours.append([])
-            energies: set[str] = set()
-            loads: set[str] = set()
+            found: dict[str, set[str]] = {kind: set() for kind in Names._fields}
             for at, weight in WEIGHTS:
                 p = self.p.copy()
                 p[j] += at * delta
@@ -118,18 +101,22 @@ class Family:
                 self.neighbours[j].append((weight / delta, system, state))
                 for (kind, name), part in _pickles(system).items():
                     if part is None or part != parts.get((kind, name)):
-                        (energies if kind == "energy" else loads).add(name)
-            self.changed.append(Changed(frozenset(energies), frozenset(loads)))
+                        found[kind].add(name)
+            self.changed.append(Names(**found))
         shape = (*self.state.q.shape, len(self.p))
         self.dq, self.dv = np.zeros(shape), np.zeros(shape)
+        self.dz = {name: np.zeros((*z.shape, len(self.p))) for name, z in self.state.internal.items()}
         masses = np.zeros((self.system.n_nodes, len(self.p)))
         for j, some in enumerate(self.neighbours):
             for weight, system, state in some:
                 self.dq[..., j] += weight * (state.q - self.state.q)
                 self.dv[..., j] += weight * (state.v - self.state.v)
+                for name, dz in self.dz.items():
+                    dz[..., j] += weight * (state.internal[name] - self.state.internal[name])
                 if system.is_lumped:
                     masses[:, j] += weight * (np.asarray(system.mass) - np.asarray(self.system.mass))
         self.masses = masses if masses.any() else None
+        self._require_smooth_start()
         self._agreed = [0] * len(self.p)  # states at which two neighbours have been enough, since they last were not
 
     def __len__(self) -> int:
@@ -153,10 +140,14 @@ class Family:
         here = self.system
         if state.q.shape != self.state.q.shape:
             what = f"the number of nodes, {len(self.state.q)} or {len(state.q)}"
+        elif {k: z.shape for k, z in state.internal.items()} != {k: z.shape for k, z in self.state.internal.items()}:
+            what = "how many internal variables there are"
         elif not np.array_equal(system.fixed, here.fixed):
             what = "which coordinates are fixed"
-        elif system.energies.keys() != here.energies.keys() or system.loads.keys() != here.loads.keys():
-            what = "which energies and loads there are"
+        elif any(getattr(system, kind).keys() != getattr(here, kind).keys() for kind in Names._fields):
+            what = "which energies, loads, inelastic parts and joints there are"
+        elif not _same_frames(system, here):
+            what = "which frames and joints there are, or what is held of frames"
         elif _pickled(dict(system.moving.motions)) != _pickled(dict(here.moving.motions)):
             what = "the motion of a support"
         elif not _same_consistent(system, here):
@@ -166,6 +157,19 @@ class Family:
         else:
             return
         raise InvalidSystem(f"{self._who}: parameter {j} changes {what}; there is no derivative by it.")
+
+    def _require_smooth_start(self) -> None:
+        """Check that positions and velocities of the start change smoothly: as two neighbours say, and four."""
+        for kind, four in (("positions", self.dq), ("velocities", self.dv)):
+            for j, some in enumerate(self.neighbours):
+                ends = [getattr(some[k][2], kind[0] if kind[0] == "v" else "q") for k, _ in _PAIR]
+                pair = (ends[1] - ends[0]) / (4.0 * self.deltas[j])
+                rounding = _NOISE * np.abs(ends).max() / self.deltas[j]
+                if np.abs(pair - four[..., j]).max() > _SMOOTH * np.abs(four[..., j]).max() + rounding:
+                    raise InvalidSystem(
+                        f"{self._who}: {kind} at the start do not change smoothly with parameter {j}; there is no "
+                        "derivative by it. Take one that keeps the numbering and the shape of the mesh."
+                    )
 
     def slope(self, j: int, evaluate: Callable[[System], Array]) -> Array:
         """Return the derivative by parameter j of what a function of a system returns."""
@@ -187,10 +191,10 @@ class Family:
 
         By two neighbours where they have agreed with four.
         """
-        names = self.changed[j].energies, self.changed[j].loads
+        names = self.changed[j]
 
         def evaluate(system: System) -> Array:
-            return forces.of(system, *names)
+            return forces.of(system, names)
 
         at = {k: self._evaluated(self.neighbours[j][k][1], evaluate) for k, _ in _PAIR}
         pair = np.zeros_like(self.state.q)
@@ -220,6 +224,18 @@ def _numbers(who: str, what: str, given: ArrayLike) -> Array:
     return found
 
 
+def _same_frames(one: System, other: System) -> bool:
+    """Return whether frames are of the same particles, and joints of the same kinds between the same."""
+    if one.frames is None or other.frames is None:
+        return one.frames is other.frames
+    return (
+        np.array_equal(one.frames.nodes, other.frames.nodes)
+        and np.array_equal(one.frames.held, other.frames.held)
+        and one.joints.keys() == other.joints.keys()
+        and all(np.array_equal(joint.nodes, other.joints[name].nodes) for name, joint in one.joints.items())
+    )
+
+
 def _same_consistent(one: System, other: System) -> bool:
     """Return whether consistent masses are the same, if there are any."""
     if one.is_lumped or other.is_lumped:
@@ -228,9 +244,9 @@ def _same_consistent(one: System, other: System) -> bool:
 
 
 def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:
-    """Return what the energies and loads of a system are made of, by kind and name; None of what cannot be told."""
-    found = {("energy", name): _pickled(energy) for name, energy in system.energies.items()}
-    return found | {("load", name): _pickled(load) for name, load in system.loads.items()}
+    """Return what the parts of a system are made of, by kind and name; None where it is unknown."""
+    kinds: dict[str, Mapping[str, object]] = {kind: getattr(system, kind) for kind in Names._fields}
+    return {(kind, name): _pickled(part) for kind, parts in kinds.items() for name, part in parts.items()}
 
 
 def _pickled(part: object) -> bytes | None:

@@ -13,8 +13,10 @@ with Δ = q1 − q0, F the forces of the step, g what parameters change of them 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple, final
 
 import numpy as np
@@ -24,6 +26,7 @@ from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.system import System
+from symplex.gradients.internal_variables import Increment, IncrementChange
 from symplex.time.implicit.scheme import Scheme, own_at_end
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
@@ -35,13 +38,50 @@ _FEW = 4  # directions up to which products with a Hessian cost less than the ma
 class Variation(NamedTuple):
     """Changes of a state, or derivatives by it: of positions, velocities, accelerations and those of the method itself.
 
-    Each is float64 [n, dim, k] for k directions, or numbers that are differentiated.
+    Each is float64 [n, dim, k] for k directions, or numbers that are differentiated. Internal variables z are float64
+    [..., k], by the names of parts.
     """
 
     q: Array
     v: Array
     a: Array
     own: Array
+    z: Mapping[str, Array] = MappingProxyType({})
+
+
+class Names(NamedTuple):
+    """The names of parts of a system, by the kinds of these."""
+
+    energies: Collection[str] = ()
+    loads: Collection[str] = ()
+    inelastic: Collection[str] = ()
+    joints: Collection[str] = ()
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+    @classmethod
+    def of(cls, system: System) -> Names:
+        """Return those of all parts."""
+        return cls(*(list(getattr(system, kind)) for kind in cls._fields))
+
+
+class Change(NamedTuple):
+    """Changes of the equations of a step at fixed positions, velocities and multipliers, or derivatives by them.
+
+    Attributes
+    ----------
+    forces : float64 [n, dim, k]
+        Of ∇V − f, and δM a, in N.
+    conditions : float64 [c, k]
+        Of conditions of joints.
+    variables : dict of str to float64 [..., k]
+        Of internal variables at the end of the step, by the names of parts.
+    """
+
+    forces: Array
+    conditions: Array
+    variables: Mapping[str, Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,6 +97,8 @@ class Step:
         accelerations M⁻¹F there, in m, m/s, m/s².
     a0 : float64 [n, dim]
         The accelerations at its start.
+    z0 : dict of str to float64
+        The internal variables at its start, by the names of parts.
     """
 
     t: float
@@ -67,13 +109,25 @@ class Step:
     own0: Array
     q1: Array
     a1: Array
+    z0: Mapping[str, Array] = field(default_factory=dict)
+
+    def increment(self, part: float, mean: bool) -> Increment:
+        """Return what inelastic parts see of it."""
+        return Increment(self.q0, self.z0, self.q1, self.h, part, mean)
 
 
 class Solvers:
-    """Linear solvers for matrices of a system, and transposed ones, kept as long as its pattern stays."""
+    """Linear solvers for matrices of a system, and transposed ones, kept as long as its pattern stays.
 
-    def __init__(self, system: System):
-        self._system = system
+    Parameters
+    ----------
+    system : System
+    make : callable, optional
+        Returns one for a pattern and a dimension; default: that of implicit steps.
+    """
+
+    def __init__(self, system: System, make: Callable[[Pattern, int], LinearSolver] | None = None):
+        self._system, self._make = system, make or partial(linear_solver, "auto")
         self._pattern: Pattern | None = None
         self._solver: LinearSolver
         self._places: NDArray[np.int64]  # of block (b, a) for each (a, b)
@@ -82,7 +136,7 @@ class Solvers:
         """Return the solutions [n, dim, k] of the matrix with blocks [nnz, dim, dim], or its transpose."""
         pattern = self._system.pattern
         if pattern is not self._pattern:
-            self._pattern, self._solver = pattern, linear_solver("auto", pattern, self._system.dim)
+            self._pattern, self._solver = pattern, self._make(pattern, self._system.dim)
             self._places = np.lexsort((pattern.rows(), pattern.indices))
         if transposed:
             blocks = np.ascontiguousarray(blocks[self._places].swapaxes(1, 2))
@@ -96,15 +150,12 @@ class LinearStep(ABC):
     """A step, linearised at what it was."""
 
     @abstractmethod
-    def forward(self, d: Variation, g: Array) -> Variation:
-        """Return the changes at its end for those d at its start, and changes g [n, dim, k] in N of its forces.
-
-        The forces are ∇V − f, and δM a1.
-        """
+    def forward(self, d: Variation, g: Change) -> Variation:
+        """Return the changes at its end for those d at its start, and changes g of its equations."""
 
     @abstractmethod
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
-        """Return the derivatives by the start from those by the end, and those by changes g of its forces."""
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
+        """Return the derivatives by the start from those by the end, and those by changes g of its equations."""
 
 
 def applied(system: System, x: Array) -> Array:
@@ -114,23 +165,36 @@ def applied(system: System, x: Array) -> Array:
     return (system.mass @ x.reshape(len(x), -1)).reshape(x.shape)
 
 
+def unconditional(forces: Array) -> Change:
+    """Return changes of forces [n, dim, k] only."""
+    return Change(forces, np.zeros((0, forces.shape[2])))
+
+
 def accelerated(system: System, force: Array) -> Array:
     """Return M⁻¹ force [n, dim, k], zero at fixed coordinates."""
     force = np.where(system.fixed[..., None], 0.0, force)
     return np.stack([system.accelerations(np.ascontiguousarray(force[..., j])) for j in range(force.shape[2])], axis=2)
 
 
-class _Matrix:
-    """A matrix on the pattern of a system, and its products with [n, dim, k]."""
+class Product:
+    """Products with a matrix on the pattern of a system.
+
+    Parameters
+    ----------
+    system : System
+    blocks : float64 [nnz, dim, dim]
+    """
 
     def __init__(self, system: System, blocks: Array):
         self.blocks = blocks
         self._matrix = system.pattern.matrix(blocks)
 
     def times(self, x: Array) -> Array:
+        """Return A x [n, dim, k]."""
         return (self._matrix @ x.reshape(-1, x.shape[2])).reshape(x.shape)
 
     def transposed_times(self, x: Array) -> Array:
+        """Return Aᵀ x [n, dim, k]."""
         return (self._matrix.T @ x.reshape(-1, x.shape[2])).reshape(x.shape)
 
 
@@ -138,33 +202,47 @@ class StepForces(ABC):
     """The forces ∇V − f of a step as a function of a system, at the positions and velocities of the step."""
 
     @abstractmethod
-    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
-        """Return those [n, dim] in N of some energies and loads of a system."""
+    def of(self, system: System, names: Names) -> Array:
+        """Return those [n, dim] in N of some parts of a system."""
 
     @abstractmethod
     def local(self, system: System, energy: str) -> Array:
         """Return those [m, k, dim] in N of the local energies of one energy."""
 
+    def conditions(self, system: System) -> Array:
+        """Return g [c] of joints at the end of the step."""
+        return np.zeros(0)
+
+    def variables(self, system: System) -> Mapping[str, Array]:
+        """Return the internal variables at the end of the step, by the names of parts."""
+        return {}
+
 
 @final
 class ForcesAtPoint(StepForces):
-    """Forces at one time, positions and velocities [n, dim]."""
+    """Forces at one time, positions and velocities [n, dim], and at the end of an increment of inelastic parts."""
 
-    def __init__(self, t: float, q: Array, v: Array):
-        self._t, self._q, self._v = t, q, v
+    def __init__(self, t: float, q: Array, v: Array, increment: Increment | None = None):
+        self._t, self._q, self._v, self._increment = t, q, v, increment
 
-    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
+    def of(self, system: System, names: Names) -> Array:
         """Return ∇V − f [n, dim]."""
-        out = system.assembled(forms.GRADIENT, self._q, among=energies)
+        out = system.assembled(forms.GRADIENT, self._q, among=names.energies)
         for name, load in system.loads.items():
-            if name in loads:
+            if name in names.loads:
                 out -= load(self._t, self._q, self._v)
+        if self._increment is not None:
+            out += self._increment.forces(system, names.inelastic)
         return out
 
     def local(self, system: System, energy: str) -> Array:
         """Return ∂φ/∂x [m, k, dim]."""
         part = system.energies[energy]
         return part.gradient(self._q[part.nodes])
+
+    def variables(self, system: System) -> Mapping[str, Array]:
+        """Return the internal variables at the end of the step, by the names of parts."""
+        return {} if self._increment is None else self._increment.after(system)
 
 
 @final
@@ -175,24 +253,33 @@ class ForcesOnStep(StepForces):
         self._scheme, self._step = scheme, step
         self.seen = seen_by_loads(scheme, step)
 
-    def of(self, system: System, energies: Container[str], loads: Container[str]) -> Array:
+    def of(self, system: System, names: Names) -> Array:
         """Return G − f [n, dim]."""
-        scheme, step = self._scheme, self._step
+        scheme, step, among = self._scheme, self._step, names.energies
         if scheme.discrete:
-            out = system.assembled(forms.DISCRETE_GRADIENT, step.q0, step.q1, among=energies)
+            out = system.assembled(forms.DISCRETE_GRADIENT, step.q0, step.q1, among=among)
         else:
-            out = system.assembled(forms.GRADIENT, step.q0 + scheme.alpha * (step.q1 - step.q0), among=energies)
+            out = system.assembled(forms.GRADIENT, step.q0 + scheme.alpha * (step.q1 - step.q0), among=among)
         t, q, v = self.seen
         for name, load in system.loads.items():
-            if name in loads:
+            if name in names.loads:
                 out -= system.load_over(load, t, (step.q0, step.q1), v) if scheme.discrete else load(t, q, v)
-        return out
+        return out + evaluated(scheme, step).forces(system, names.inelastic) if names.inelastic else out
 
     def local(self, system: System, energy: str) -> Array:
         """Return ∂φ/∂x, or the discrete gradients, [m, k, dim]."""
         scheme, step, part = self._scheme, self._step, system.energies[energy]
         x0, x1 = step.q0[part.nodes], step.q1[part.nodes]
         return part.discrete_gradient(x0, x1) if scheme.discrete else part.gradient(x0 + scheme.alpha * (x1 - x0))
+
+    def variables(self, system: System) -> Mapping[str, Array]:
+        """Return the internal variables at the end of the step, by the names of parts."""
+        return self._step.increment(1.0, False).after(system)
+
+
+def evaluated(scheme: Scheme, step: Step) -> Increment:
+    """Return the increment of an implicit step as inelastic parts see it."""
+    return step.increment(1.0 if scheme.discrete else scheme.alpha, scheme.discrete)
 
 
 def seen_by_loads(scheme: Scheme, step: Step) -> tuple[float, Array, Array]:
@@ -204,35 +291,52 @@ def seen_by_loads(scheme: Scheme, step: Step) -> tuple[float, Array, Array]:
     return step.t + scheme.seen * scheme.h, step.q0 + scheme.seen * dq, v
 
 
+def derivatives_of_forces(system: System, scheme: Scheme, step: Step) -> tuple[Array, Array, Array | None]:
+    """Return blocks [nnz, dim, dim] of ∂F/∂q0 and ∂F/∂q1 in N/m, and of −∂F/∂v, if forces depend on velocities."""
+    if scheme.discrete:
+        by_end = system.discrete_hessian_blocks(step.q0, step.q1)
+        by_start = system.discrete_hessian_blocks(step.q1, step.q0)
+    else:
+        hessian = system.hessian_blocks(step.q0 + scheme.alpha * (step.q1 - step.q0))
+        by_end, by_start = scheme.alpha * hessian, (1.0 - scheme.alpha) * hessian
+    by_v: Array | None = None
+    if system.differentiable_loads:
+        t, q, v = seen_by_loads(scheme, step)
+        ends = (step.q0, step.q1) if scheme.discrete else None
+        swapped = (step.q1, step.q0) if scheme.discrete else None
+        system.add_load_derivatives(t, q, v, -scheme.seen, -scheme.rate, by_end, ends)
+        system.add_load_derivatives(t, q, v, scheme.seen - 1.0, scheme.rate, by_start, swapped)
+        if scheme.carries:
+            by_v = np.zeros_like(by_end)
+            system.add_load_derivatives(t, q, v, 0.0, 1.0, by_v, ends)
+    return by_start, by_end, by_v
+
+
+def variables_at_end(
+    system: System, step: Step, d: Variation, q1: Array, g: Change, deltas: Array
+) -> Mapping[str, Array]:
+    """Return the changes of internal variables at the end of a step by those of its start, and q1 of positions."""
+    if not system.inelastic:
+        return d.z
+    found = IncrementChange(step.increment(1.0, False), d.q, d.z, q1, deltas).of_variables(system)
+    return {name: dz + g.variables[name] for name, dz in found.items()}
+
+
 @final
 class ImplicitLinearStep(LinearStep):
     """A step of an implicit method, which its scheme describes."""
 
-    def __init__(self, system: System, solvers: Solvers, scheme: Scheme, step: Step):
+    def __init__(self, system: System, solvers: Solvers, scheme: Scheme, step: Step, deltas: Array):
         self._system, self._solvers, self._scheme, self._step = system, solvers, scheme, step
-        self._free = ~system.fixed[..., None]
+        self._free, self._deltas = ~system.fixed[..., None], deltas
         system.covering(self._assemble)
 
     def _assemble(self) -> None:
-        system, scheme, step = self._system, self._scheme, self._step
-        if scheme.discrete:
-            by_end = system.discrete_hessian_blocks(step.q0, step.q1)
-            by_start = system.discrete_hessian_blocks(step.q1, step.q0)
-        else:
-            hessian = system.hessian_blocks(step.q0 + scheme.alpha * (step.q1 - step.q0))
-            by_end, by_start = scheme.alpha * hessian, (1.0 - scheme.alpha) * hessian
-        self._by_v: _Matrix | None = None
-        if system.differentiable_loads:
-            t, q, v = seen_by_loads(scheme, step)
-            ends = (step.q0, step.q1) if scheme.discrete else None
-            swapped = (step.q1, step.q0) if scheme.discrete else None
-            system.add_load_derivatives(t, q, v, -scheme.seen, -scheme.rate, by_end, ends)
-            system.add_load_derivatives(t, q, v, scheme.seen - 1.0, scheme.rate, by_start, swapped)
-            if scheme.carries:
-                by_v = np.zeros_like(by_end)
-                system.add_load_derivatives(t, q, v, 0.0, 1.0, by_v, ends)
-                self._by_v = _Matrix(system, by_v)
-        self._by_ends = _Matrix(system, by_start + by_end)
+        by_start, by_end, by_v = derivatives_of_forces(self._system, self._scheme, self._step)
+        self._by_v = None if by_v is None else Product(self._system, by_v)
+        self._by_ends = Product(self._system, by_start + by_end)
+        if self._system.inelastic:
+            evaluated(self._scheme, self._step).add_derivatives(self._system, by_end)
         self._blocks = self._equations(by_end)
 
     def _equations(self, by_end: Array) -> Array:
@@ -249,21 +353,23 @@ class ImplicitLinearStep(LinearStep):
             blocks[diagonal[held], i, i] = masses[diagonal[held]]
         return blocks
 
-    def forward(self, d: Variation, g: Array) -> Variation:
+    def forward(self, d: Variation, g: Change) -> Variation:
         """Return the changes at its end."""
         system, scheme, free = self._system, self._scheme, self._free
         w = scheme.by_v * d.v + scheme.by_a * d.a + scheme.by_own * d.own
-        forces = self._by_ends.times(d.q) + g
+        forces = self._by_ends.times(d.q) + g.forces
         if self._by_v is not None:
             forces -= self._by_v.times(scheme.seen_v * d.v + scheme.seen_own * d.own)
+        if system.inelastic:
+            forces += IncrementChange(evaluated(scheme, self._step), d.q, d.z, d.q, self._deltas).of_forces(system)
         rhs = np.where(free, applied(system, w) - scheme.impulse * forces, 0.0)
         dq = self._solvers.solve(self._blocks, rhs, self._step.q1, False)
         a = np.where(free, (scheme.inertia * dq - w) / scheme.impulse, 0.0)
         own = own_at_end(scheme, a, d.a, d.own)
         v = d.v + scheme.h * ((1.0 - scheme.gamma) * d.own + scheme.gamma * own)
-        return Variation(d.q + dq, v, a, own)
+        return Variation(d.q + dq, v, a, own, variables_at_end(system, self._step, d, d.q + dq, g, self._deltas))
 
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         system, scheme, free = self._system, self._scheme, self._free
         by_own = adjoint.own + scheme.h * scheme.gamma * adjoint.v
@@ -280,7 +386,7 @@ class ImplicitLinearStep(LinearStep):
             by_seen = -self._by_v.transposed_times(by_g)
             v += scheme.seen_v * by_seen
             own += scheme.seen_own * by_seen
-        return Variation(q, v, a, own), by_g
+        return Variation(q, v, a, own), unconditional(by_g)
 
 
 @final
@@ -293,10 +399,10 @@ class LinearAccelerations:
     def __init__(self, system: System, t: float, q: Array, v: Array):
         self._system = system
         self.at = t, q, v
-        self._by_q: _Matrix | None = None
-        self._by_v: _Matrix | None = None
+        self._by_q: Product | None = None
+        self._by_v: Product | None = None
 
-    def _matrix(self) -> _Matrix:
+    def _matrix(self) -> Product:
         """Return −∂(f − ∇V)/∂q, and set that with v."""
         if self._by_q is None:
             self._system.covering(self._assemble)
@@ -310,8 +416,8 @@ class LinearAccelerations:
             system.add_load_derivatives(t, q, v, -1.0, 0.0, blocks)
             by_v = np.zeros_like(blocks)
             system.add_load_derivatives(t, q, v, 0.0, -1.0, by_v)
-            self._by_v = _Matrix(system, by_v)
-        self._by_q = _Matrix(system, blocks)
+            self._by_v = Product(system, by_v)
+        self._by_q = Product(system, blocks)
 
     def _products(self, x: Array) -> Array | None:
         """Return ∇²V x [n, dim, k] without the Hessian; None where that is not faster, or not all there is."""
@@ -351,20 +457,25 @@ def _has_products(system: System) -> bool:
 class ExplicitLinearStep(LinearStep):
     """A step of explicit Newmark: kick, drift, forces, kick; loads see the velocities v0 + h a0."""
 
-    def __init__(self, system: System, step: Step):
-        self._h = step.h
+    def __init__(self, system: System, step: Step, deltas: Array):
+        self._h, self._system, self._step, self._deltas = step.h, system, step, deltas
         self._free = ~system.fixed[..., None]
         self._end = LinearAccelerations(system, step.t + step.h, step.q1, step.v0 + step.h * step.a0)
 
-    def forward(self, d: Variation, g: Array) -> Variation:
+    def forward(self, d: Variation, g: Change) -> Variation:
         """Return the changes at its end."""
         h = self._h
         middle = d.v + 0.5 * h * d.a
         q = d.q + h * middle
-        a = self._end.forward(q, d.v + h * d.a, g)
-        return Variation(q, middle + 0.5 * h * a, a, a)
+        forces = g.forces
+        if (system := self._system).inelastic:
+            at = self._step.increment(1.0, False)
+            forces = forces + IncrementChange(at, d.q, d.z, q, self._deltas).of_forces(system)
+        a = self._end.forward(q, d.v + h * d.a, forces)
+        z = variables_at_end(system, self._step, d, q, g, self._deltas)
+        return Variation(q, middle + 0.5 * h * a, a, a, z)
 
-    def backward(self, adjoint: Variation) -> tuple[Variation, Array]:
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         h = self._h
         a1 = adjoint.a + adjoint.own + 0.5 * h * adjoint.v
@@ -372,4 +483,4 @@ class ExplicitLinearStep(LinearStep):
         q = adjoint.q + by_q
         middle = adjoint.v + h * q
         a = np.where(self._free, 0.5 * h * middle + h * by_seen, 0.0)
-        return Variation(q, middle + by_seen, a, np.zeros_like(a)), by_g
+        return Variation(q, middle + by_seen, a, np.zeros_like(a)), unconditional(by_g)

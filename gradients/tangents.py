@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,8 +17,9 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import WEIGHTS, Build, Family
-from symplex.gradients.linear_steps import ForcesAtPoint, LinearAccelerations, StepForces, Variation
+from symplex.gradients.linear_steps import Change, ForcesAtPoint, LinearAccelerations, StepForces, Variation
 from symplex.time.integrator import Integrator
+from symplex.time.internal import internal_of
 from symplex.time.motion import FixedStepMotion
 
 _RELATIVE = 1e-5  # of the size of a system, by which positions are changed at most to differentiate what is observed
@@ -42,6 +43,8 @@ class RunTangent(Summarized):
         At the last time.
     dq, dv : float64 [n, dim, k]
         Derivatives of its positions and velocities.
+    dz : dict of str to float64 [..., k]
+        Those of its internal variables, by the names of parts.
     """
 
     t: Array
@@ -50,6 +53,16 @@ class RunTangent(Summarized):
     state: State
     dq: Array
     dv: Array
+    dz: Mapping[str, Array]
+
+    def state_at(self, change: ArrayLike) -> State:
+        """Return the state at the last time for parameters that differ by ``change`` [k], to first order.
+
+        With it a function builds a further run, whose derivatives are those of both.
+        """
+        state, dp = self.state, np.asarray(change, float)
+        z = {name: value + self.dz[name] @ dp for name, value in state.internal.items()}
+        return State(state.t, state.q + self.dq @ dp, state.v + self.dv @ dp, state.a, internal=z)
 
 
 @partial(checked, but=("parameters", "scales"))
@@ -122,7 +135,7 @@ def tangent(
     for number in samples:
         while motion.n < number:
             for step in next(steps):
-                linear, forces = run.linearised(step)
+                linear, forces = run.linearised(step, family.deltas)
                 d = linear.forward(d, changes(family, forces, step.a1))
         state = state_of(motion)
         if observe is None:
@@ -132,38 +145,76 @@ def tangent(
         a = d.a if run.carries else consistent_accelerations(family, state, d)
         values.append(observed(observe, family.system, state))
         jacobian.append(observed_slopes(observe, family, state, d._replace(a=a)))
-    return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v)
+    return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v, d.z)
 
 
 def state_of(motion: FixedStepMotion) -> State:
     """Return the present state of a motion."""
     arrays = motion.arrays()
-    return State(motion.t, arrays["q"].copy(), arrays["v"].copy(), arrays["a"].copy())
+    q, v, a = (arrays[name].copy() for name in ("q", "v", "a"))
+    return State(motion.t, q, v, a, internal=internal_of(arrays))
 
 
-def changes(family: Family, forces: StepForces, a: Array) -> Array:
-    """Return how much parameters change ∇V − f + M a [n, dim, k] in N at fixed positions, velocities, accelerations."""
+def changes(family: Family, forces: StepForces, a: Array) -> Change:
+    """Return how parameters change the equations of a step, with the accelerations a [n, dim] at its end."""
     out = np.zeros((*a.shape, len(family)))
+    conditions = np.zeros((len(forces.conditions(family.system)), len(family)))
     for j, changed in enumerate(family.changed):
         if changed:
             out[..., j] = family.slope_of_forces(j, forces)
+        if changed.joints:
+            conditions[:, j] = family.slope(j, forces.conditions)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
-    return out
+    return Change(out, conditions, _variables(family, forces))
+
+
+def _variables(family: Family, forces: StepForces) -> dict[str, Array]:
+    """Return how parameters change internal variables at the end of a step, [..., k] by the names of parts."""
+    found = {name: np.zeros((*dz.shape[:-1], len(family))) for name, dz in family.dz.items()}
+    for name, dz in found.items():
+        for j, changed in enumerate(family.changed):
+            if name in changed.inelastic:
+                dz[..., j] = family.slope(j, lambda system, name=name: forces.variables(system)[name])
+    return found
 
 
 def initial_variation(family: Family, a: Array) -> Variation:
     """Return the derivatives of the start by parameters."""
     state = family.state
-    d = Variation(family.dq, family.dv, np.zeros_like(family.dq), np.zeros_like(family.dq))
-    a = consistent_accelerations(family, State(state.t, state.q, state.v, a), d)
+    d = Variation(family.dq, family.dv, np.zeros_like(family.dq), np.zeros_like(family.dq), family.dz)
+    a = consistent_accelerations(family, State(state.t, state.q, state.v, a, internal=state.internal), d)
     return d._replace(a=a, own=a.copy())
 
 
 def consistent_accelerations(family: Family, state: State, d: Variation) -> Array:
     """Return the derivatives [n, dim, k] of the accelerations M⁻¹(f − ∇V) of a state."""
+    if family.system.frames is not None or family.system.inelastic:
+        return slopes(family, state, d, _accelerations)
     linear = LinearAccelerations(family.system, state.t, state.q, state.v)
-    return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a))
+    return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a).forces)
+
+
+def _accelerations(system: System, state: State) -> Array:
+    return system.accelerations_at(state.t, state.q, state.v, state.internal)
+
+
+def slopes(family: Family, state: State, d: Variation, evaluate: Callable[[System, State], Array]) -> Array:
+    """Return the derivatives [..., k] of a function of a system and a state, by differences along their changes."""
+    size, columns = float(np.ptp(state.q, axis=0).max()) or 1.0, []
+    for j, changed in enumerate(family.changed):
+        far = float(np.abs(d.q[..., j]).max())
+        delta = min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
+        total: Array | float = 0.0
+        for at, weight in WEIGHTS:
+            e = at * delta
+            q, v, a = state.q + e * d.q[..., j], state.v + e * d.v[..., j], state.a + e * d.a[..., j]
+            z = {name: value + e * d.z[name][..., j] for name, value in state.internal.items()}
+            total = total + weight / delta * evaluate(family.system, State(state.t, q, v, a, internal=z))
+        if changed or family.masses is not None:
+            total = total + family.slope(j, lambda system: evaluate(system, state))
+        columns.append(total)
+    return np.stack(columns, axis=-1)
 
 
 def observed(observe: Observe, system: System, state: State) -> Array:
@@ -185,18 +236,5 @@ def observed(observe: Observe, system: System, state: State) -> Array:
 
 
 def observed_slopes(observe: Observe, family: Family, state: State, d: Variation) -> Array:
-    """Return the derivatives [m, k] of what is observed: differences along the changes of the state and the system."""
-    size = float(np.ptp(state.q, axis=0).max()) or 1.0
-    columns = []
-    for j in range(len(family)):
-        far = float(np.abs(d.q[..., j]).max())
-        delta = min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
-        total: Array | float = 0.0
-        for at, weight in WEIGHTS:
-            e = at * delta
-            q, v, a = state.q + e * d.q[..., j], state.v + e * d.v[..., j], state.a + e * d.a[..., j]
-            total = total + weight / delta * observed(observe, family.system, State(state.t, q, v, a))
-        if family.changed[j] or family.masses is not None:
-            total = total + family.slope(j, lambda system: observed(observe, system, state))
-        columns.append(total)
-    return np.column_stack(columns)
+    """Return the derivatives [m, k] of what is observed."""
+    return slopes(family, state, d, lambda system, at: observed(observe, system, at))

@@ -75,6 +75,10 @@ class PartMotion(NewmarkMotion):
         """Return the arrays that move, of own nodes and ghosts; work is apart."""
         return {name: array for name, array in super().arrays().items() if name != "work"}
 
+    def _take_ahead(self, n: int) -> int:
+        """Take none: ranks renew their lists together after each step."""
+        return 0
+
     @property
     def words(self) -> NDArray[np.int64]:
         """The work of each load and support on own nodes [k, WORDS] (see `PartLedger`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +14,8 @@ from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
 from symplex.base.representation import names
 from symplex.base.version import VERSION
-from symplex.errors import RenderError
-from symplex.fem.energies.energy import Array
+from symplex.errors import RenderError, ScenarioError, SymplexError
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
@@ -27,9 +27,11 @@ from symplex.runs.mode_shapes import ModeShapes
 from symplex.runs.progress import si
 from symplex.runs.study import Study, report_about
 from symplex.runs.tables import aligned, table
+from symplex.scenario.cyclic import whole_symmetry
 from symplex.scenario.response import unlike_swings
 from symplex.scenario.rigid_motion import PIVOTS, RIGIDITY
 from symplex.scenario.scenario import Scenario
+from symplex.time.modes.cyclic import cyclic_modes
 from symplex.time.modes.framed import FramedMotions
 from symplex.time.modes.natural import Modes, natural_modes
 from symplex.time.modes.quadratic import ComplexArray, ComplexModes, complex_modes
@@ -53,12 +55,15 @@ class ModesFound(Study):
     natural : Modes
         Without what depends on velocities.
     complex : ComplexModes or None
-        With it, where asked for, or where Coriolis forces act.
+        With it, where asked for, or where Coriolis forces act; or modes of nodal diameters.
+    diameters : int32 [k], optional
+        Their nodal diameters, where the scenario is one sector of a structure.
     """
 
     about: Linearised
     natural: Modes
     complex: ComplexModes | None
+    diameters: IntArray | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each mode, as ``modes.csv`` has them."""
@@ -69,6 +74,9 @@ class ModesFound(Study):
         natural, over = self.natural, "frequency (Hz)"
         if self.complex is not None:
             damping = Curve(self.complex.frequencies, np.nan_to_num(self.complex.ratios), mark="o", style="")
+            if self.diameters is not None:
+                by = Curve(self.diameters.astype(float), self.complex.frequencies, mark="o", style="")
+                return [Panel("frequency", "Hz", curves=[by], x="nodal diameter")]
             return [Panel("damping ratio", "1", curves=[damping], x=over)]
         found = []
         for title, unit, first in (("mass", "kg", 0), ("moment of inertia", "kg m²", len(AXES))):
@@ -90,7 +98,11 @@ class ModesFound(Study):
             *report_about(self.about.summary()),
             ("mass", f"{si(1e3 * total[0], 'g', 6)}; centre ({', '.join(f'{x:.6g}' for x in _centre(natural))}) m"),
         ]
-        if complex_ is not None:
+        if complex_ is not None and self.diameters is not None:
+            heads = ["mode", "nodal diameter", "frequency (Hz)", ""]
+            found = zip(self.diameters, complex_.frequencies, self.kinds, strict=True)
+            rows = [[str(k + 1), str(n), _number(f), kind] for k, (n, f, kind) in enumerate(found)]
+        elif complex_ is not None:
             heads = ["mode", "frequency (Hz)", "damping ratio", ""]
             rows = [
                 [str(k + 1), _number(f), _ratio(z), kind]
@@ -136,6 +148,7 @@ def find_modes(
     *,
     damped: bool = False,
     solver: LinearOfModes = "auto",
+    diameters: Sequence[int] | Literal["all"] | None = None,
 ) -> ModesFound:
     """Return the lowest modes of a scenario about its start, or about its state at a time in s.
 
@@ -148,6 +161,9 @@ def find_modes(
         Whether damping is to have its part: then, and in a frame that rotates, modes are complex.
     solver : {"auto", "dense", "sparse", "krylov"}, default "auto"
         See `symplex.modes.natural_modes`.
+    diameters : sequence of int or {"all"}, optional
+        Nodal diameters, of a scenario with ``[[cyclic]]``: then so many modes of each of them, without what depends on
+        velocities (`symplex.modes.cyclic_modes`).
 
     Raises
     ------
@@ -155,6 +171,10 @@ def find_modes(
         If the scenario is not valid, its state is not found, or its modes are not.
     """
     about = linearised(scenario, at)
+    if diameters is not None:
+        return _of_diameters(about, number, None if diameters == "all" else list(diameters), damped)
+    if scenario.tables.cyclic:
+        about.notes.append("all sectors move alike; other modes have nodal diameters (--diameters)")
     if about.system.frames:  # of which few coordinates may be all
         most = FramedMotions(SmallMotions(about.system, about.state)).n_moving
         if number > most:
@@ -171,6 +191,29 @@ def find_modes(
     if ARTIFICIAL in found.kinds:
         about.notes.append("artificial modes are those of the stiffness of rigid bodies and their pivots")
     return found
+
+
+def _of_diameters(about: Linearised, number: int, diameters: list[int] | None, damped: bool) -> ModesFound:
+    """Return the modes of nodal diameters of a scenario that is one sector of a structure."""
+    scenario = about.problem.scenario
+    tables, name = scenario.tables.cyclic, scenario.path.name
+    if not tables:
+        raise ScenarioError(f"{name}: nodal diameters are of one sector of a structure; declare it by [[cyclic]].")
+    if damped:
+        raise ScenarioError(f"{name}: modes of nodal diameters are without damping; leave damped out.")
+    own, mesh = {table.name for table in tables}, about.problem.mesh
+    system = about.system.with_parts({key: one for key, one in about.system.energies.items() if key not in own})
+    symmetry = whole_symmetry(tables, mesh, about.problem.rigid_sets.positions(mesh.points))
+    try:
+        found = cyclic_modes(system, about.state, symmetry, number, diameters)
+    except SymplexError as error:
+        raise type(error)(f"{name}: {error}") from None
+    if SmallMotions(system, about.state).damping is not None:
+        about.notes.append("what depends on velocities, as damping and Coriolis forces, has no part in it")
+    natural = natural_modes(about.system, about.state, 1)
+    omega = 2.0 * math.pi * found.frequencies
+    values = np.where(omega < 0.0, -omega, 1j * omega)
+    return ModesFound(about, natural, ComplexModes(np.asarray(values, complex), found.shapes), found.diameters)
 
 
 def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: float) -> bool:
@@ -225,6 +268,8 @@ def save_modes(
     folder.write_table("modes", columns, rows)
     parts = found.natural if found.complex is None else found.complex
     labels = [f"{k + 1}: {_hertz(frequency)}" for k, frequency in enumerate(parts.frequencies)]
+    if found.diameters is not None:
+        labels = [f"{label}, n = {n}" for label, n in zip(labels, found.diameters, strict=True)]
     shapes = ModeShapes(found.about, parts.shapes, labels, parts.frequencies)
     shapes.write(folder.file("modes.vtkhdf", "shapes"))
     if pictures or film != "none":
@@ -247,6 +292,7 @@ def save_modes(
         "moments_of_inertia": natural.total[found.about.system.dim :].tolist(),
         "frequencies": [row["frequency"] for row in rows],
         "kinds": [row["kind"] for row in rows],
+        **({} if found.diameters is None else {"diameters": found.diameters.tolist()}),
     }
     return folder.write_summary(summary)
 
@@ -255,6 +301,13 @@ def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
     """Return the columns of the table of modes, and its rows."""
     natural, complex_ = found.natural, found.complex
     columns = [Column("mode", kind="count"), Column("frequency", "Hz"), Column("kind")]
+    if complex_ is not None and found.diameters is not None:
+        columns.insert(1, Column("diameter", kind="count"))
+        of = zip(found.diameters, complex_.frequencies, found.kinds, strict=True)
+        return columns, [
+            {"mode": k + 1, "diameter": int(n), "frequency": float(f), "kind": kind}
+            for k, (n, f, kind) in enumerate(of)
+        ]
     if complex_ is not None:
         columns += [Column("damping_ratio"), Column("growth_rate", "1/s")]
         rows: list[dict[str, Any]] = [
@@ -301,7 +354,7 @@ def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:
     asked = [probe for _, probe in probes]
     values = np.array([swings(about, asked, w, u) for w, u in zip(omegas, shapes, strict=True)]) if reported else None
     # Velocities and accelerations of a shape are those of its displacement, by the frequency.
-    kept = [k for k, (_, column) in enumerate(reported) if column.unit not in ("m/s", "m/s²")]
+    kept = [k for k, (_, column) in enumerate(reported) if column.unit not in ("m/s", "m/s²", "rad/s")]
     columns = [
         Column(f"{name}_{column.name}", f"{column.unit} kg^-½".strip()) for name, column in (reported[k] for k in kept)
     ]

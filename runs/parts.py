@@ -15,13 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.columns import Column, Kind, components, vector_columns
-from symplex.base.fields import GONE, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS, PLACES_OF_SHELLS
+from symplex.base.fields import (
+    DAMAGE,
+    GONE,
+    OF_BEAMS,
+    OF_BONDS,
+    OF_HINGES,
+    OF_SHELLS,
+    OF_SOLIDS,
+    PLACES_OF_SHELLS,
+)
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.measures.inelastic_bars import InelasticBars
@@ -33,13 +43,16 @@ from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.structures.outlines import skin_of
+from symplex.fem.structures.section_forces import SectionForces
 from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
+from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
+from symplex.scenario.mass_scaling import KINETIC, MOMENTUM, ScaledBody
 from symplex.scenario.rigid_nodes import RigidNodeSet, RigidNodeSets
 from symplex.scenario.scenario import Problem
 from symplex.scenario.shells import Shell
@@ -161,24 +174,26 @@ class BodyPart(Part):
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return a quantity of stress or strain, or, where some may go, which elements are gone."""
         if name == GONE:
-            return self._gone(state, parts.eroding)
+            return self._of_eroding(state, parts.eroding, lambda part, z: part.gone(z).astype(float))
+        if name == DAMAGE:
+            failing = {key: part for key, part in parts.eroding.items() if part.johnson_cook is not None}
+            return self._of_eroding(state, failing, lambda part, z: part.damage(z))
         if name not in OF_SOLIDS:
             return None
-        fields = parts.solid_fields
-        return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
+        return self.joined({key: parts.of_solid(name, state, key) for key in self.solids})
 
-    def _gone(self, state: State, eroding: Mapping[str, Eroding]) -> Array | None:
-        """Return 1 for each element that is gone, 0 for others; None if none of the body may go."""
+    def _of_eroding(
+        self, state: State, eroding: Mapping[str, Eroding], of: Callable[[Eroding, Array], Array | None]
+    ) -> Array | None:
+        """Return values of elements that may go, and zeros for others; None if none of the body may."""
         if not eroding.keys() & self.solids.keys():
             return None
-        return self.joined(
-            {
-                key: eroding[key].gone(state.internal[key]).astype(float)
-                if key in eroding
-                else np.zeros(len(solid.nodes))
-                for key, solid in self.solids.items()
-            }
-        )
+        values: dict[str, Array] = {key: np.zeros(len(solid.nodes)) for key, solid in self.solids.items()}
+        for key in eroding.keys() & self.solids.keys():
+            found = of(eroding[key], state.internal[key])
+            assert found is not None
+            values[key] = found
+        return self.joined(values)
 
     @property
     def elements(self) -> dict[str, int]:
@@ -312,9 +327,12 @@ class BeamPart(Part):
 
     def field(self, name: str, state: State, parts: Parts) -> Array | None:
         """Return a component of the forces and moments in the middle of elements."""
-        if name not in OF_BEAMS:
+        if name in OF_BEAMS:
+            return parts.section_forces(self.beam)(state)[:, list(OF_BEAMS).index(name)]
+        flowing = parts.inelastic.get(self.name)
+        if flowing is None or name not in (*OF_HINGES, "plastic_strain"):
             return None
-        return self.beam.structure.section_forces(self.beam.own(state.q))[:, list(OF_BEAMS).index(name)]
+        return flowing.fields(state.q, state.internal[self.name])[name]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -377,8 +395,7 @@ class ShellPart(Part):
         """Return forces or moments in the middle of elements."""
         if name not in PLACES_OF_SHELLS:
             return None
-        found = self.shell.of_elements(self.shell.structure.section_forces(self.shell.own(state.q)))
-        return found[:, PLACES_OF_SHELLS[name]]
+        return parts.section_forces(self.shell)(state)[self.shell.numbers][:, PLACES_OF_SHELLS[name]]
 
     @property
     def elements(self) -> dict[str, int]:
@@ -473,6 +490,39 @@ class RigidPart(Part):
         return {k: x for (what, _, _), vector in values for k, x in components(f"{what}_{self.name}", vector).items()}
 
 
+@final
+class AddedMass(Part):
+    """The mass that [mass_scaling] adds to bodies, and what it has of the motion."""
+
+    def __init__(self, scaled: Mapping[str, ScaledBody]):
+        super().__init__("mass_scaling")
+        self._scaled, n = scaled, 1 + max(int(one.nodes.max(initial=-1)) for one in scaled.values())
+        added = np.zeros(n)
+        for one in scaled.values():
+            added[one.nodes] += one.at_nodes
+        self.nodes = np.flatnonzero(added).astype(np.int32)
+        self._mass = added[self.nodes]
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its kinetic energy and its momentum."""
+        plot = "momentum of the added mass"
+        return [
+            Column(KINETIC, "J", plot="kinetic energy of the added mass"),
+            *vector_columns(MOMENTUM, "kg m/s", "other", plot=plot),
+        ]
+
+    def row(self, state: State) -> dict[str, float]:
+        """Return the same at a state."""
+        v = state.v[self.nodes]
+        kinetic = 0.5 * float(np.einsum("n,ni,ni->", self._mass, v, v))
+        return {KINETIC: kinetic, **components(MOMENTUM, self._mass @ v)}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return how much is added to each body."""
+        return [(f"mass scaling of '{name}'", one.reported) for name, one in self._scaled.items()]
+
+
 def _vectors(what: str, unit: str, kind: Kind, name: str) -> list[Column]:
     return [*vector_columns(f"{what}_{name}", unit, kind, plot=f"{what} of {name}")]
 
@@ -491,15 +541,18 @@ class Parts(Sequence[Part]):
 
     def __init__(self, system: System, listed: Sequence[Part], points: Callable[[Array], Array]):
         self._system, self._listed, self._points = system, listed, points
+        self._present: System | None = None
+        self._of_present: SolidFields | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> Parts:
         """Return the parts of a problem."""
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
-        return cls.of_system(
-            tables, problem.system, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
+        found = cls.of_system(
+            tables, problem.whole, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
         )
+        return cls(found._system, [*found, AddedMass(problem.scaled)], found._points) if problem.scaled else found
 
     @classmethod
     def of_system(
@@ -574,7 +627,7 @@ class Parts(Sequence[Part]):
         """Return the requested fields of cells, by name and part."""
         found = {}
         of_solids = (name for name in requested if name in OF_SOLIDS and name != "von_mises")
-        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_SHELLS)
+        names = ("von_mises", *of_solids, GONE, *OF_BONDS, *OF_BEAMS, *OF_HINGES, *OF_SHELLS)
         for name in (name for name in names if name in requested):
             values = {part.name: part.field(name, state, self) for part in self}
             if there := {part: value for part, value in values.items() if value is not None}:
@@ -585,6 +638,15 @@ class Parts(Sequence[Part]):
     def eroding(self) -> dict[str, Eroding]:
         """The bodies' parts of which elements may go, by name."""
         return {name: part for name, part in self._system.inelastic.items() if isinstance(part, Eroding)}
+
+    @property
+    def inelastic(self) -> Mapping[str, Inelastic]:
+        """The inelastic parts of the system."""
+        return self._system.inelastic
+
+    def section_forces(self, framed: Framed) -> SectionForces:
+        """Return the section forces of a beam or shell, with those of its parts with history."""
+        return SectionForces(framed.structure, self._system.inelastic, framed.first)
 
     def rotations(self, state: State, requested: Collection[str]) -> Iterator[tuple[str, Array]]:
         """Yield the rotation vectors [n, 3] in rad of nodes of beams and shells, if requested; zero at others."""
@@ -599,12 +661,30 @@ class Parts(Sequence[Part]):
         """Yield the requested fields of bodies that are averaged at nodes [n, …]."""
         if solids_in(self._system.energies, self._system.inelastic):
             for name in (name for name in requested if name.startswith(NODAL)):
-                yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
+                yield name, (self._of_present or self.solid_fields).at_nodes(name.removeprefix(NODAL), state)
 
     @cached_property
     def solid_fields(self) -> SolidFields:
         """What there is to report of the stress and strain of bodies."""
         return SolidFields(self._system)
+
+    def follow(self, system: System) -> None:
+        """Report stresses of the bodies that a system has, which is that of the present part of a run."""
+        if system is not self._present:
+            self._present = system
+            solids = solids_in(system.energies, system.inelastic)
+            known = solids_in(self._system.energies, self._system.inelastic)
+            if any(solids.get(name) is not one for name, one in known.items()):
+                self._of_present = SolidFields(system)
+
+    def of_solid(self, name: str, state: State, key: str) -> Array:
+        """Return a field of the elements of a solid [m, …], which is zero while the body is not there."""
+        present = self._of_present
+        if present is None:
+            return self.solid_fields.of_elements(name, state, key)
+        if key in present.names:
+            return present.of_elements(name, state, key)
+        return np.zeros_like(self.solid_fields.of_elements(name, state, key))
 
     def contact_fields(self, state: State, acting: Acting, requested: Collection[str]) -> dict[str, Array]:
         """Return the requested fields [p, …] of contact with obstacles and between bodies, as the motion feels it.
@@ -672,7 +752,7 @@ def _material(name: str, solid: Solid, system: System) -> str:
     waves = f"waves {material.wave_speed:.5g} m/s"
     flowing = system.inelastic.get(name)
     if isinstance(flowing, Flowing):
-        limit = f", goes at a plastic strain of {flowing.failure_strain:g}" if isinstance(flowing, Eroding) else ""
+        limit = f", elements fail by {flowing.limits}" if isinstance(flowing, Eroding) else ""
         moduli += f", yields at {si(float(flowing.hardening.yield_stress(0.0)), 'Pa')}{limit}"
     if isinstance(relaxing, Viscoelastic):
         # The overstress is deviatoric: λ + 2 μ of the law becomes λ + 2 μ + 4/3 Σ μ_i.

@@ -12,6 +12,7 @@ from symplex.errors import SymplexError
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
+from symplex.fem.solids.plastic import LOCKING, Flowing
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
 from symplex.scenario.joined_parts import parts_by_body
@@ -26,13 +27,24 @@ _LOST = 1e-6  # of the kinetic energy, below which it is round-off or the edge o
 _SAME = 1e-9  # of the size of all: points that are one
 _SAMPLE = 64  # elements of a body that are looked for in another one
 _THICKEST = 0.5  # of the greatest extent of a shell
+_ADDED = 0.05  # of the mass of a body, above which scaled masses change its motion
 _TOLD = 3  # warnings of a kind
 _FACES_PER_ZONE = 1.0  # the largest share of the zone ahead of a crack that a face may have; a third is good
 
 
 def doubts(problem: Problem) -> list[str]:
     """Return a line for all that building has changed, and for the first of each kind that is implausible."""
-    found = (_materials, _thick_shells, _masses, _coarse_bonds, _overlaps, _loose_masses, _lost_velocities)
+    found = (
+        _added_masses,
+        _materials,
+        _locking,
+        _thick_shells,
+        _masses,
+        _coarse_bonds,
+        _overlaps,
+        _loose_masses,
+        _lost_velocities,
+    )
     kinds = (of(problem) for of in found)
     return [*problem.notes, *(line for found in kinds for line in _first(list(found)))]
 
@@ -41,6 +53,16 @@ def _first(lines: Sequence[str]) -> list[str]:
     """Return the first of some lines, the last of these with how many there are."""
     more = len(lines) - _TOLD
     return [*lines[: _TOLD - 1], f"{lines[_TOLD - 1]} ({more} more like this.)"] if more > 0 else list(lines)
+
+
+def _added_masses(problem: Problem) -> Iterator[str]:
+    """Yield to which bodies mass scaling adds so much that their motion is another one."""
+    for name, one in problem.scaled.items():
+        if one.share > _ADDED:
+            yield (
+                f"[mass_scaling]: body '{name}': {one.reported}, more than {100.0 * _ADDED:g} %. Inertia and weight "
+                "are wrong by as much; take a smaller dt or larger elements, and compare with a run without it."
+            )
 
 
 def _materials(problem: Problem) -> Iterator[str]:
@@ -73,6 +95,13 @@ def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
         found.append(f"waves of {speed:.4g} m/s {why} (materials have {SLOWEST:g} to {FASTEST:,.0f} m/s)")
     if found:
         yield f"{of}: implausible {' and '.join(found)}. Check the units: Pa and kg/m³."
+
+
+def _locking(problem: Problem) -> Iterator[str]:
+    """Yield which metals that flow have elements that lock."""
+    for name, part in problem.system.inelastic.items():
+        if isinstance(part, Flowing) and part.solid.kind == "tetra":
+            yield f"body '{name}': {LOCKING} `quadratic = true` makes them quadratic."
 
 
 def _thick_shells(problem: Problem) -> Iterator[str]:

@@ -23,6 +23,7 @@ from symplex.runs.conservation_report import report_of, write_report
 from symplex.runs.history import Rows, columns_of, read_history
 from symplex.runs.parts import Parts
 from symplex.runs.results import RunFolder
+from symplex.scenario.mass_scaling import KINETIC
 from symplex.scenario.scenario import Problem
 from symplex.time.stages import Stages
 from symplex.time.totals import BALANCE, relative_energy_changes
@@ -202,9 +203,15 @@ def summarize(
         "duration": scenario.tables.run.end,
         "wall_time": {"total": clock.total, "earlier_runs": clock.before, **clock.parts},
     }
+    if problem.scaled:
+        summary["mass_scaling"] = _scaled(problem)
     if folder.history.exists() and folder.history.stat().st_size:
         history = read_history(folder.history)
         summary |= _of_history(problem, history, summary["mass"])
+        if problem.scaled:
+            moving = history["kinetic"] > _ROUNDED * history["kinetic"].max()
+            shares = history[KINETIC][moving] / history["kinetic"][moving]
+            summary["mass_scaling"]["largest_part_of_kinetic_energy"] = float(shares.max(initial=0.0))
         if isinstance(problem.integrator, Stages):
             summary["stages"] = list(_stages(problem, history))
         if len(history["t"]) > 1:
@@ -212,6 +219,18 @@ def summarize(
             write_report(report, folder.conservation)
             summary["conservation"] = report.verdicts()
     return summary
+
+
+def _scaled(problem: Problem) -> dict[str, Any]:
+    """Return how much mass is added to bodies and to all."""
+    table, scaled = problem.scenario.tables.mass_scaling, problem.scaled
+    assert table is not None, "it has led to what is added"
+    added, own = (sum(getattr(one, key) for one in scaled.values()) for key in ("added", "own"))
+    bodies = {
+        name: {"added_mass": one.added, "part_of_mass": one.share, "elements": one.elements, "of_elements": one.of}
+        for name, one in scaled.items()
+    }
+    return {"dt": table.dt, "added_mass": added, "part_of_mass": added / own, "bodies": bodies}
 
 
 def _stages(problem: Problem, history: Rows) -> Iterator[dict[str, Any]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import (
@@ -23,14 +24,21 @@ from symplex.base.quantities import (
     number,
     numbers,
     positive,
+    refused,
     shown,
     vector,
 )
 from symplex.errors import ScenarioError
 from symplex.fem.actions import loads
+from symplex.fem.actions.mass import nodal_masses
+from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.energies.energy import Array
 from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.meshes.mesh import Mesh
+from symplex.scenario.definitions import check_formula
+from symplex.scenario.equations import stiffness_of
+from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
 from symplex.scenario.table import BodyName, Entry, Need, Table, one_of
 
@@ -38,11 +46,12 @@ if TYPE_CHECKING:
     from symplex.scenario.building import Builder
 
 SAME_TIME = 1e-9  # of a part of a run, by which two times may differ that are meant to be one
-_ON_PLANE = 1e-6  # of the size of a body, how near to a plane of symmetry a node is on it
+_ON_PLANE = 1e-6  # of the size of a body, how near to a plane of symmetry, or an axis, a node is on it
+_ALONG = 1e-12  # how far a unit normal may be from an axis to be along it
 _LINES = ("line", "line3")  # of which the first two nodes are the ends
 
 
-def _time_or_name() -> Quantity:
+def time_or_name() -> Quantity:
     """A time in s, or the name of a condition."""
     time = not_negative("s")
 
@@ -67,13 +76,13 @@ class Timed(Entry):
     until_event: ClassVar[str | None] = None
     begin: Annotated[
         float,
-        _time_or_name(),
+        time_or_name(),
         "Time from which it acts, or the name of a `[[when]]`; its `history` counts from there.",
         Key("from"),
     ] = 0.0
     until: Annotated[
         float | None,
-        _time_or_name(),
+        time_or_name(),
         "Time until which it acts, or the name of a `[[when]]`; 0: in the equilibrium of `[start]` alone.",
     ] = None
 
@@ -158,7 +167,7 @@ class Turn(Table):
     degrees: Annotated[float, number("°"), "Angle, which the history multiplies."]
 
 
-_MOTIONS = ("displacement", "rotation", "acceleration", "velocity")
+_MOTIONS = ("displacement", "field", "rotation", "acceleration", "velocity")
 
 
 def _letters(empty: str) -> Quantity:
@@ -172,23 +181,101 @@ def _letters(empty: str) -> Quantity:
     return Quantity(check, "", "some letters of xyz", empty)
 
 
-def _plane(value: Any) -> tuple[str, float]:
-    """Return the axis across which a plane is, and where."""
+def as_triple(x: Array) -> Triple:
+    """Return a vector [3] as numbers."""
+    a, b, c = map(float, x)
+    return a, b, c
+
+
+class Plane(NamedTuple):
+    """A plane of symmetry through a point in m, across a unit normal; with the axis that this is along."""
+
+    point: Triple
+    normal: Triple
+    axis: str | None
+
+    def __str__(self) -> str:
+        if self.axis is not None:
+            return f"{self.axis} = {self.point['xyz'.index(self.axis)]:g} m"
+        return f"through {shown(list(self.point))} m across {shown(list(self.normal))}"
+
+
+def _plane(value: Any) -> Plane:
+    """Return a plane across an axis, or through a point across a normal."""
+    if isinstance(value, Mapping):
+        if set(value) != {"point", "normal"}:
+            raise ValueError(f"must be a plane {{ point = …, normal = … }}, got {shown(dict(value))}")
+        point, normal = vector("m").check(value["point"]), unit_vector(np.array(nonzero().check(value["normal"])))
+        along = np.abs(np.abs(normal) - 1.0) <= _ALONG
+        return Plane(point, as_triple(normal), "xyz"[int(along.argmax())] if along.any() else None)
     axis, _, place = value.partition("=") if isinstance(value, str) else ("", "", "")
+    axis = axis.strip()
     try:
         at = float(place) if place.strip() else 0.0
     except ValueError:
         at = math.nan
-    if axis.strip() not in set("xyz") or not math.isfinite(at) or (isinstance(value, str) and value.endswith("=")):
-        raise ValueError(f"must be a plane across an axis, as 'x' or 'x=0.5' (m), got {shown(value)}")
-    return axis.strip(), at
+    if axis not in ("x", "y", "z") or not math.isfinite(at) or (isinstance(value, str) and value.endswith("=")):
+        raise ValueError(
+            f"must be a plane across an axis, as 'x' or 'x=0.5' (m), or {{ point = …, normal = … }}, got {shown(value)}"
+        )
+    normal = np.eye(3)["xyz".index(axis)]
+    return Plane(as_triple(at * normal), as_triple(normal), axis)
+
+
+def _formulas(value: Any) -> tuple[str, str, str]:
+    """Return three formulas in x, y and z."""
+    if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, str) for one in value):
+        raise refused("three formulas of x, y and z (m), as ['0.01*x', '0', '-0.003*z']", value)
+    for one in value:
+        check_formula(one, "xyz")
+    return value[0], value[1], value[2]
+
+
+_LOCAL = ("radial", "tangential", "axial")
+
+
+class Cylindrical(Table):
+    """Directions about an axis: away from it, around it and along it, of each node where it is at the start."""
+
+    point: Annotated[Triple, vector("m"), "Point of the axis."]
+    axis: Annotated[Triple, nonzero(), "Direction of the axis."]
+    fixed: Annotated[list[Literal["radial", "tangential", "axial"]], "Directions in which nodes do not move."]
+
+    def _check(self) -> None:
+        if not self.fixed or len(set(self.fixed)) < len(self.fixed):
+            raise ValueError(f"fixed must be some of {', '.join(_LOCAL)}, each once, got {shown(self.fixed)}")
+
+    def directions(self, points: Array) -> list[Array]:
+        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m.
+
+        Raises
+        ------
+        ScenarioError
+            If a point is on the axis, where nothing is radial.
+        """
+        e = unit_vector(np.array(self.axis))
+        arms = points - np.array(self.point)
+        across = arms - np.outer(arms @ e, e)
+        radius = np.linalg.norm(across, axis=1)
+        bad = radius <= _ON_PLANE * float(radius.max(initial=0.0))
+        if set(self.fixed) != {"axial"} and bad.any():
+            at = ", ".join(f"{x:.6g}" for x in points[int(bad.argmax())])
+            raise ScenarioError(
+                f"cylindrical: the node at ({at}) m is on the axis, where no direction is radial or tangential; leave "
+                "it out of the group."
+            )
+        radial = across / np.where(bad, 1.0, radius)[:, None]
+        known = {"radial": radial, "tangential": np.cross(e, radial), "axial": np.tile(e, (len(points), 1))}
+        return [known[name] for name in self.fixed]
 
 
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
     When a support ends, its nodes go on freely with their velocity. A coordinate can be fixed or moved by one support
-    only. With all nodes at rest only ``kind = "static"`` runs.
+    only. With all nodes at rest only ``kind = "static"`` runs. Directions that are not along the axes
+    (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the energy ½ k (n · u)² of each node, of
+    the name of the support: a reaction R leaves a displacement R/k, and n does not turn.
     """
 
     does_work = True
@@ -206,18 +293,40 @@ class Support(Timed):
         "is left out too, which is a clamp; else none, which is a hinge.",
     ] = None
     symmetry: Annotated[
-        tuple[str, float] | None,
-        Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`'),
-        "Plane of symmetry, `x = 0` or another one across an axis: holds the nodes of the body on it, at the start, "
-        "against displacements across it, and of beams and shells against rotations about axes in it.",
+        Plane | None,
+        Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`, or table `{ point = …, normal = … }`'),
+        "Plane of symmetry, `x = 0`, another one across an axis, or oblique: holds the nodes of the body on it, at the "
+        "start, against displacements across it, and of beams and shells against rotations about axes in it.",
+    ] = None
+    direction: Annotated[
+        Triple | None, nonzero(), "Oblique support: nodes do not move along this direction, instead of `components`."
+    ] = None
+    cylindrical: Annotated[
+        Cylindrical | None, "Radial, tangential or axial support about an axis, instead of `components`."
+    ] = None
+    stiffness: Annotated[
+        float | None,
+        positive("N/m of each node"),
+        "k of oblique ones, by default 1000 E h, with Young's modulus E and the mean distance h to the next node.",
     ] = None
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
+    field: Annotated[
+        tuple[str, str, str] | None,
+        Quantity(_formulas, "m", "three formulas of x, y, z"),
+        "Displacements of each node by its place at the start in m, times the `history`, such as "
+        '`["0.01*x", "0", "-0.003*z"]`, with + - * / **, brackets, `pi` and functions.',
+    ] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
     acceleration: Annotated[
         Triple | None,
         vector("m/s²"),
         'Times a `history` of kind `"table"`, such as a record of an earthquake; it is integrated exactly from rest.',
     ] = None
+    baseline: Annotated[
+        Literal["none", "rest", "polynomial"],
+        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
+        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+    ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
     interpolation: Annotated[
@@ -235,9 +344,61 @@ class Support(Timed):
         """The displacements and the rotations of a node with a rotation that are held, in letters."""
         if self.symmetry is not None:
             return self.components, "".join(sorted(set("xyz") - set(self.components)))
+        if self.is_oblique:
+            return "", self.rotations or ""
         given = self.given_keys & {"components", "rotations"}
         components = self.components if "components" in given or not given else ""
         return components, "xyz" if not given else self.rotations or ""
+
+    @property
+    def is_oblique(self) -> bool:
+        """Whether it holds directions that are not along the axes, by an energy."""
+        plane = self.symmetry
+        return self.direction is not None or self.cylindrical is not None or (plane is not None and plane.axis is None)
+
+    @property
+    def energies(self) -> list[str]:
+        """That of an oblique one."""
+        return [str(self.name)] if self.is_oblique else []
+
+    def add_stiffness(self, world: Builder) -> None:
+        """Add the energy of an oblique one."""
+        if self.is_oblique:
+            world.add(str(self.name), self._equations(world))
+
+    def _equations(self, world: Builder) -> LinearConstraints:
+        """Return n · u = 0 for each node and direction."""
+        mesh, nodes = world.mesh, world.nodes_of_support(self)  # pyright: ignore[reportArgumentType]
+        framed = world.inertia.framed.get(self.body)
+        if framed is not None:
+            if self.symmetry is not None:
+                raise ScenarioError(
+                    f"symmetry across an oblique plane would hold rotations of '{self.body}' about oblique axes, which "
+                    "is not supported; turn the model so that the plane is across an axis."
+                )
+            particles = framed.particles[np.isin(framed.particles[:, 0], nodes)]
+        else:
+            particles = nodes[:, None]
+        places = world.inertia.positions()[particles].mean(axis=1)
+        if self.cylindrical is not None:
+            directions = self.cylindrical.directions(places)
+        else:
+            one = np.array(self.symmetry.normal) if self.symmetry is not None else unit_vector(np.array(self.direction))
+            directions = [np.tile(one, (len(particles), 1))]
+        m, k = particles.shape
+        columns = (3 * particles[:, :, None].astype(np.int64) + np.arange(3)).reshape(m, -1)
+        factors = np.concatenate([np.tile(n / k, (1, k)) for n in directions])
+        rows = np.repeat(np.arange(len(factors)), columns.shape[1])
+        shape = len(factors), 3 * len(world.inertia.positions())
+        matrix = sp.csr_array((factors.ravel(), (rows, np.tile(columns, (len(directions), 1)).ravel())), shape=shape)
+        stiffness = self.stiffness
+        if stiffness is None:
+            if self.body not in world.inertia.young:
+                raise ScenarioError(
+                    f"'{self.body}' is no [[body]], from which a stiffness could follow; give it in N/m."
+                )
+            stiffness = stiffness_of(mesh, {self.body: world.inertia.young[self.body]})
+        return LinearConstraints(world.inertia.positions(), matrix, stiffness=stiffness)
 
     def needs(self) -> Iterable[Need]:
         """Moving supports."""
@@ -256,21 +417,29 @@ class Support(Timed):
         """
         if self.symmetry is None:
             return np.ones(len(points), bool)
-        axis, at = self.symmetry
-        across = points[:, "xyz".index(axis)]
-        found = np.abs(across - at) <= _ON_PLANE * float(np.ptp(points, axis=0).max(initial=0.0))
+        plane = self.symmetry
+        along = points @ np.array(plane.normal)
+        found = np.abs(along - np.dot(plane.point, plane.normal)) <= _ON_PLANE * float(
+            np.ptp(points, axis=0).max(initial=0.0)
+        )
         if not found.any():
             raise ScenarioError(
-                f"symmetry: no node of '{self.body}' is on the plane {axis} = {at:g} m; its nodes are from "
-                f"{across.min():g} to {across.max():g} m."
+                f"symmetry: no node of '{self.body}' is on the plane {plane}; its nodes are from "
+                f"{along.min():g} to {along.max():g} m{'' if plane.axis else ' along its normal'}."
             )
         return found
 
     def _check(self) -> None:
         if self.symmetry is not None:
-            keys = ("group", "components", "rotations", *_MOTIONS, "history")
+            keys = ("group", "components", "rotations", *_MOTIONS, "history", "direction", "cylindrical")
             self.refuse_unused(*keys, goes_with="supports without symmetry, which says what is held")
-            self.__dict__["components"] = self.symmetry[0]  # as if it were given
+            self.__dict__["components"] = self.symmetry.axis or ""  # as if it were given
+        if self.acceleration is None:
+            self.refuse_unused("baseline", goes_with="acceleration, the record of which it corrects")
+        if self.is_oblique:
+            self._require_oblique()
+            return
+        self.refuse_unused("stiffness", goes_with="direction, cylindrical or oblique symmetry, which are held by it")
         if self.history is None or self.history.kind != "table" or self.acceleration is not None:
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
@@ -287,7 +456,7 @@ class Support(Timed):
             raise ValueError("moves, so it needs a name, by which its work is reported")
         if self.rotation is not None and (self.begin > 0.0 or self.begin_event is not None):
             raise ValueError("with rotation turns what it holds at the start of the run, so from must be 0")
-        stands = self.only_at_start and self.history is None and motion in ("displacement", "rotation")
+        stands = self.only_at_start and self.history is None and motion in ("displacement", "field", "rotation")
         if (self.history is None) != (motion == "velocity") and not stands:
             raise ValueError(
                 "with velocity moves steadily, so it has no history"
@@ -298,11 +467,22 @@ class Support(Timed):
             raise ValueError(f"with acceleration needs a history of kind 'table', not '{self.history.kind}'")
         self._require_components(motion)
 
+    def _require_oblique(self) -> None:
+        if self.symmetry is None:
+            one_of(self, ("direction", "cylindrical"), "direction")
+            keys = ("components", *_MOTIONS, "history", "interpolation")
+            self.refuse_unused(*keys, goes_with="supports along the axes, and not with direction or cylindrical")
+            self.__dict__["components"] = ""
+        if self.name is None:
+            raise ValueError("is held by an energy in a direction that is not along an axis, so it needs a name")
+
     def _require_components(self, motion: str) -> None:
         if motion == "rotation":
             if set(self.components) != set("xyz"):
                 raise ValueError(f"components must be 'xyz' with rotation, got '{self.components}'")
             return
+        if motion == "field":
+            return  # which is zero in components that are not given
         vector = getattr(self, motion)
         if not any(vector):
             raise ValueError(f"{motion} is zero; leave it out for a support at rest")
@@ -348,19 +528,45 @@ GRAVITY = "gravity"
 
 
 class Gravity(Timed):
-    """Weight of all that has mass."""
+    """Weight of all that has mass; with a history a load, whose work is `work_gravity`."""
 
     of_all = True
     takes_rotations = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
+    history: Annotated[History | None, "Factor over time, such as a ramp; by default 1."] = None
 
     @property
     def energies(self) -> list[str]:
-        """One."""
-        return [GRAVITY]
+        """One, if it is constant."""
+        return [GRAVITY] if self.history is None else []
 
     without_secant = energies
 
+    def columns(self, tables: object) -> list[str]:
+        """Its work."""
+        return [f"work_{GRAVITY}"]
+
+    def needs(self) -> Iterable[Need]:
+        """Loads, where it changes."""
+        if self.history is not None:
+            yield Need(
+                "loads",
+                "it changes with time, so it has no potential, which {kind} needs; take another integrator, such as "
+                "{others}, or leave history out.",
+            )
+
     def add_forces(self, world: Builder) -> None:
-        """Add the potential of weight."""
-        world.add(GRAVITY, loads.Gravity(world.inertia.weights(), self.acceleration))
+        """Add the potential of weight, or a load."""
+        world.add(GRAVITY, self.part(world))
+
+    def part(self, world: Builder, without: Sequence[str] = ()) -> loads.Gravity | loads.NodalLoad:
+        """Return the potential of weight, or a load, of all but some bodies."""
+        weights = world.inertia.weights(without)
+        if self.history is None:
+            return loads.Gravity(weights, self.acceleration)
+        forces = np.outer(nodal_masses("gravity", weights), self.acceleration)
+        nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
+        if not len(nodes):
+            raise ScenarioError("acceleration is zero; leave [gravity] out.")
+        over = factor(self.history, world.folder, self.begin)  # pyright: ignore[reportArgumentType]
+        return loads.NodalLoad(nodes, forces[nodes], over)

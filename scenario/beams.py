@@ -16,19 +16,24 @@ from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.constitutive import Material
+from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.structures.beam import Beams, Formulation, beams
 from symplex.fem.structures.outlines import Outline, skin_of
 from symplex.fem.structures.sections import BeamProperties, Section
+from symplex.fem.structures.yielding_beams import YieldingBeams
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.framed import Framed, Viscous
-from symplex.scenario.table import Need, Table, one_of
+from symplex.scenario.plastic import MemberPlasticKeys
+from symplex.scenario.table import Need, Table, needs_of_history, needs_of_mass, one_of
 from symplex.scenario.trusses import LinesTable
+from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from symplex.scenario.building import Builder
+    from symplex.scenario.tables import Tables
 
 # What each kind of section needs; without a kind it is given by its numbers.
 _NEEDED = {
@@ -40,7 +45,8 @@ _NEEDED = {
     None: ("area", "I1", "I2", "J"),
 }
 _DIGITS = 9  # of weights, by which points are the same
-_DIMENSIONS = ("height", "width", "thickness", "radius", "web", "flange", "area", "I1", "I2", "J", "k1", "k2")
+_OF_NUMBERS = ("k1", "k2", "Z1", "Z2", "Zt")  # what sections without a kind may have besides
+_DIMENSIONS = ("height", "width", "thickness", "radius", "web", "flange", "area", "I1", "I2", "J", *_OF_NUMBERS)
 
 
 class SectionTable(Table):
@@ -66,6 +72,9 @@ class SectionTable(Table):
     J: Annotated[float | None, positive("m⁴"), "The torsion constant."] = None
     k1: Annotated[float | None, positive("1"), "Part of the area that carries shear along axis 1; default 5/6."] = None
     k2: Annotated[float | None, positive("1"), "The same along axis 2; default 5/6."] = None
+    Z1: Annotated[float | None, positive("m³"), "Plastic modulus ∫|x₂| dA, of metals that flow; M_p1 = σy Z1."] = None
+    Z2: Annotated[float | None, positive("m³"), "Plastic modulus ∫|x₁| dA; M_p2 = σy Z2."] = None
+    Zt: Annotated[float | None, positive("m³"), "Plastic modulus of torsion; T_p = σy Zt/√3."] = None
 
     def _check(self) -> None:
         given = [key for key in _DIMENSIONS if getattr(self, key) is not None]
@@ -73,7 +82,7 @@ class SectionTable(Table):
         what = f"of kind '{self.kind}'" if self.kind else "without a kind"
         if missing := [key for key in needed if key not in given]:
             raise ValueError(f"{what} needs {' and '.join(missing)}; given: {', '.join(given) or 'none'}")
-        may = needed if self.kind else (*needed, "k1", "k2")
+        may = needed if self.kind else (*needed, *_OF_NUMBERS)
         if odd := [key for key in given if key not in may]:
             raise ValueError(f"{what} has {odd[0]}, which does not go with it; it has {', '.join(may)}")
 
@@ -124,12 +133,16 @@ def _alike(area: float, about_1: float, about_2: float) -> Outline:
     return Outline.rectangle((12.0 * about_2 / area) ** 0.5, (12.0 * about_1 / area) ** 0.5)
 
 
-class BeamMaterial(Table):
-    """The material of beams, by the constants of its small strains."""
+class BeamMaterial(MemberPlasticKeys, SectionMaxwellKeys):
+    """The material of beams, by the constants of its small strains; sections of metals flow by their resultants."""
 
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     poisson: Annotated[float, between(-0.99, 0.499), "Poisson's ratio ν."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
+
+    def _check(self) -> None:
+        if self.is_plastic and self.viscous:
+            raise ValueError("has a yield stress and viscous; take one of them")
 
 
 class PropertiesTable(Table):
@@ -197,6 +210,11 @@ class BeamTable(LinesTable):
         "How far the particles of a node are apart along the beam, relative to what the inertia of its halves of "
         "elements asks for; with 1 explicit methods take steps four times as long, and frequencies are lower.",
     ] = 0.25
+    mass: Annotated[
+        Literal["lumped", "consistent"],
+        '`"consistent"`, for implicit integrators and modes: frequencies converge faster ([beams.md]'
+        "(../beams.md#consistent-masses)).",
+    ] = "lumped"
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
@@ -205,10 +223,45 @@ class BeamTable(LinesTable):
             missing = "section" if self.section is None else "material"
             raise ValueError(f"needs {missing}: beams are of a section and a material, or of properties")
         one_of(self, ["section", "properties"], "stiffness")
+        if len({one.relaxes for one in self.materials}) > 1 or (
+            self.relaxes and any(one.properties is not None for one in (self, *self.parts))
+        ):
+            raise ValueError(
+                "has members with and without viscous, or with another one; all members of a beam must have the same: "
+                "make another [[beam]] of the others"
+            )
 
     def needs(self) -> Iterable[Need]:
-        """Frames."""
+        """Frames, and what materials with a history need."""
         yield Need("frames", "{kind} cannot keep the nodes of beams rigid; take another integrator, such as {others}.")
+        yield from needs_of_mass(self.mass)
+        if self.yields:
+            yield from needs_of_history("its members yield")
+        elif self.relaxes:
+            yield needs_of_overstress()
+
+    @property
+    def materials(self) -> list[BeamMaterial]:
+        """Those of the beams and of parts with their own."""
+        return [one.material for one in (self, *self.parts) if one.material is not None]
+
+    @property
+    def yields(self) -> bool:
+        """Whether members are of a metal that yields."""
+        return any(one.is_plastic for one in self.materials)
+
+    @property
+    def relaxes(self) -> tuple[tuple[float, float], ...]:
+        """The ratios and times of the Maxwell elements of all members."""
+        return self.materials[0].relaxes if self.materials else ()
+
+    def columns(self, tables: Tables) -> Iterable[str]:
+        """Return what members store and dissipate."""
+        overstress = overstress_name(self.name)
+        return [
+            *([f"stored_{self.name}", f"work_{self.name}"] if self.yields else []),
+            *([overstress, f"stored_{overstress}", f"work_{overstress}"] if self.relaxes else []),
+        ]
 
     def members_of_parts(self, mesh: Mesh) -> list[IntArray]:
         """Return which lines of a mesh each part has.
@@ -302,9 +355,34 @@ class BeamTable(LinesTable):
         return weights, triangles, drawn
 
     def add_stiffness(self, world: Builder) -> None:
-        """Add their energy."""
+        """Add their energy, or, where members yield, all of them as a part with history."""
         beam = world.inertia.beams[self.name]
-        world.add(self.name, beam.structure.energy.shifted(beam.first))
+        yielding = self._yielding(beam) if self.yields else None  # pyright: ignore[reportArgumentType]
+        world.add(self.name, yielding or beam.structure.energy.shifted(beam.first))
+
+    def add_damping(self, world: Builder) -> None:
+        """Add the overstress."""
+        beam = world.inertia.beams[self.name]
+        if self.relaxes:
+            strains = beam.structure.strains.shifted(beam.first)
+            world.add(overstress_name(self.name), section_overstress(strains, self.relaxes))
+
+    def _yielding(self, beam: Beam) -> YieldingBeams:
+        """Return members that yield, by the limits of their sections, and those that do not, which have none."""
+        m = len(beam.structure.lines)
+        limits, every = np.full((m, 4), np.inf), [Hardening(1.0)] * m
+        rest = np.setdiff1d(np.arange(m), np.concatenate([*beam.members, np.empty(0, int)]))
+        for part, rows in zip((None, *self.parts), (rest, *beam.members), strict=True):
+            given = part or self
+            section, material = given.section or self.section, given.material or self.material
+            flows = None if material is None or given.properties is not None else material.flow()
+            if flows is None:
+                continue
+            assert section is not None, "it has been checked with its stiffness"
+            limits[rows] = section.section().limits(float(flows.yield_stress(0.0)))
+            for row in rows:
+                every[row] = flows
+        return YieldingBeams(beam.structure, limits, every, first=beam.first)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ import numpy as np
 from symplex.base.quantities import (
     ZERO,
     FilePath,
+    Key,
     Name,
     Quantity,
     Text,
     Triple,
+    check_text,
     counts,
     lengths,
     listed,
@@ -27,8 +29,6 @@ from symplex.base.quantities import (
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.elements import SOLIDS
-from symplex.fem.solids.eroding import Eroding
-from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
@@ -37,9 +37,10 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.actions import Timed, time_or_name
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
-from symplex.scenario.viscous import overstress_name, require_finite_strains, viscosity_name
+from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -129,7 +130,14 @@ class Instance(Table):
     angular_velocity: Annotated[Triple | None, vector("rad/s"), "At the start; by default that of the body."] = None
 
 
-class Body(Entry):
+def _rigid(value: Any) -> Literal[True] | str | None:
+    """Return true, the name of a group, or None for false."""
+    if isinstance(value, bool):
+        return True if value else None
+    return check_text(value)
+
+
+class Body(Timed):
     """A deformable body.
 
     Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
@@ -141,6 +149,16 @@ class Body(Entry):
     adds_energy = True
     starts_moving = True
     brings_nodes = True
+    begin: Annotated[
+        float,
+        time_or_name(),
+        "Time from which its elements are there, or the name of a `[[when]]`: without stress in the shape that they "
+        "have then ([stages.md](../stages.md#elements-that-are-added-and-removed)).",
+        Key("from"),
+    ] = 0.0
+    until: Annotated[float | None, time_or_name(), "Time until which they are there, or the name of a `[[when]]`."] = (
+        None
+    )
     name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
     mesh: Annotated[MeshTable, "Where its elements come from."]
     material: Annotated[MaterialTable | None, "Of all elements."] = None
@@ -178,6 +196,12 @@ class Body(Entry):
         "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
         "it.",
     ] = None
+    rigid: Annotated[
+        Literal[True] | str | None,
+        Quantity(_rigid, "", "`true`, or name of a group"),
+        "`true`: the body is rigid, a `[[rigid_body]]` with the mass of its materials; or only the elements of a "
+        "group, as the rigid body `BODY.GROUP`, to which the others hold on ([more](../body-contact.md#rigid-bodies)).",
+    ] = None
     instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`."] = []
 
     def _check(self) -> None:
@@ -187,6 +211,27 @@ class Body(Entry):
             raise ValueError("has material and materials; give one for all elements, or those by groups")
         if self.materials == {}:
             raise ValueError("materials is empty; give a material for each group of elements")
+        if self.changes and self.rigid is not None:
+            raise ValueError("begins or ends, and is rigid; leave rigid out")
+        if self.begins_later and (any(self.velocity) or any(self.angular_velocity)):
+            raise ValueError("begins later, at rest but where others move it; leave velocity and angular_velocity out")
+        if self.rigid is True:
+            self.refuse_unused("mass", "massless", "formulation", goes_with="bodies that deform, and rigid is true")
+        elif self.rigid is not None and any(self.angular_velocity):
+            raise ValueError(
+                "angular_velocity goes with bodies without a rigid group, whose centre of mass is another; give "
+                "velocity, or make it a separate body"
+            )
+
+    @property
+    def changes(self) -> bool:
+        """Whether it begins later than the run, or ends before."""
+        return self.begins_later or self.until is not None or self.until_event is not None
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether its elements are not there at the start."""
+        return self.begin > 0.0 or self.begin_event is not None
 
     @property
     def instances(self) -> list[Body]:
@@ -238,18 +283,18 @@ class Body(Entry):
                 "{method} needs mass at all nodes; take another integrator, such as {others}, or leave massless out."
             )
             yield Need("massless nodes", message)
-        message = "its material is viscous, which {kind} does not take; take another integrator, such as {others}."
         materials = self.material_of_group.values()
         if any(item.is_plastic for item in materials):
             yield from needs_of_history("its material flows")
         if any(item.viscous for item in materials):
-            yield Need("internal variables", message)
+            yield needs_of_overstress()
         elif any(item.is_viscous for item in materials):
-            yield Need("loads", message)
+            yield needs_of_overstress()._replace(trait="loads")
 
     def own_mesh(self, folder: Path) -> Mesh:
-        """Return its elements in their place."""
-        return mesh_of(self, folder)
+        """Return its elements in their place, without those that are rigid."""
+        mesh = mesh_of(self, folder)
+        return mesh if self.rigid is None else _without(mesh, str(self.rigid), self.name)
 
     def has_mesh_of(self, other: Entry) -> bool:
         """Return whether it differs in numbers of its material, and in its motion, only."""
@@ -261,12 +306,8 @@ class Body(Entry):
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
         for part in world.inertia.parts[self.name]:
-            solid, hardening = part.solid(world.mesh.points), part.material.flow()
-            if hardening is None:
-                world.add(part.name, solid)
-                continue
-            metal, limit = Plastic(solid, hardening), part.material.failure_strain
-            world.add(part.name, metal if limit is None else Eroding(metal, limit))
+            solid = part.solid(world.mesh.points)
+            world.add(part.name, part.material.metal(solid) if part.material.is_plastic else solid)
 
     def add_damping(self, world: Builder) -> None:
         """Add the viscous stress and the overstress of its parts."""
@@ -296,7 +337,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     formulations = mesh.formulations
     if body.repair:
         mesh = drop_unconnected(orient(drop_duplicates(mesh)))
-    mesh = _elements_of(mesh, body.group, called)
+    mesh = elements_of(mesh, body.group, called)
     for kind in mesh.volume_types if body.formulation is None else ():
         if others := [name for name in formulations.get(kind, ()) if name not in _AS_BY_DEFAULT]:
             take = 'as formulation = "full", fully integrated, which may be much stiffer'
@@ -364,7 +405,7 @@ def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> M
     return replace(mesh, cell_groups=groups)
 
 
-def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
+def elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
 
     Raises
@@ -388,6 +429,26 @@ def _elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
     if not kinds:
         raise MeshError(f"{whose} has no elements ({', '.join(known)}).")
     return mesh if group is None else _part(mesh, {kind: mesh.cell_groups[group][kind] for kind in kinds})
+
+
+def _without(mesh: Mesh, group: str, name: str) -> Mesh:
+    """Return a mesh without the elements of a group.
+
+    Raises
+    ------
+    MeshError
+        If there is no such group, it has no elements, or all.
+    """
+    if group not in mesh.groups:
+        raise MeshError(f"rigid: group '{group}' is not in body '{name}'; it has: {', '.join(mesh.groups) or 'none'}.")
+    members = mesh.cell_groups.get(group, {})
+    rest = {kind: np.setdiff1d(np.arange(len(mesh.cells[kind])), members.get(kind, ())) for kind in mesh.volume_types}
+    rest = {kind: rows.astype(np.int32) for kind, rows in rest.items() if len(rows)}
+    if not rest:
+        raise MeshError(f"rigid: group '{group}' holds all elements of '{name}'; then write rigid = true.")
+    if sum(map(len, rest.values())) == sum(len(mesh.cells[kind]) for kind in mesh.volume_types):
+        raise MeshError(f"rigid: group '{group}' of '{name}' has no elements.")
+    return _part(mesh, rest)
 
 
 def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:

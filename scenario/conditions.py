@@ -20,8 +20,8 @@ class WhenTable(Entry):
     """A condition on the motion, and what happens where it holds for the first time ([stages.md](../stages.md#events)).
 
     The time is located within a step, to 1e-10 of it, by a shorter one. The ``from`` and ``until`` of loads, supports,
-    gravity and dampers can be its name: they begin, with their history, or end there. Else it stops the run, goes on
-    with a later stage, or is only reported, in ``summary.json`` and to other conditions.
+    gravity and dampers, and the ``until`` of joints, can be its name: they begin, with their history, or end there.
+    Else it stops the run, goes on with a later stage, or is only reported, in ``summary.json`` and to other conditions.
     """
 
     of_all = False

@@ -148,7 +148,9 @@ class ContactTable(FrictionTable):
     def pairs(self, bodies: list[str]) -> list[tuple[str, str]]:
         """Return the names of the bodies that may touch each other, given those of all; some may be no bodies."""
         names = self.among(bodies)
-        return [*combinations(names, 2), *((name, name) for name in names if self.with_itself)]
+        # The rigid part of a body, BODY.GROUP, and the rest of it share their nodes.
+        apart = [pair for pair in combinations(names, 2) if not pair[1].startswith(f"{pair[0]}.")]
+        return [*apart, *((name, name) for name in names if self.with_itself)]
 
     def frictions(self, touching: Sequence[str]) -> dict[str, tuple[str, str] | None]:
         """Return what frictions are called and between which bodies they are: one for each pair, or one of them all.
@@ -261,7 +263,7 @@ def body_contact(
         if eroding:
             if table.begins == "touch":
                 raise ScenarioError(
-                    f"begins = \"touch\" is not supported with failure_strain, which '{eroding[0]}' has: the gap at "
+                    f"begins = \"touch\" is not supported with elements that go, which '{eroding[0]}' has: the gap at "
                     "rest of faces that open later is not known. Leave a gap between the bodies instead."
                 )
             bodies = {name: touching[name].erodes or surface for name, surface in surfaces.items()}

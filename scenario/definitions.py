@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symplex.base.expressions import FormulaMistake, names_in, tree_of
 from symplex.base.quantities import number, shown
+from symplex.errors import ScenarioError
 from symplex.scenario.messages import place, suggestion
 
 DEFINE = "define"
@@ -162,6 +163,41 @@ class _Variables:
             return _NUMBER.check(result)
         except ValueError as error:
             raise FormulaMistake(f"its value {error}") from None
+
+
+def check_formula(text: str, names: str) -> None:
+    """Check that a text is a formula of some letters, with ``pi`` and the functions of definitions.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    try:
+        unknown = sorted(names_in(tree_of(text, _ARGUMENTS)) - {_PI, *names})
+    except FormulaMistake as error:
+        raise ValueError(f"has {shown(text)}: {error}") from None
+    if unknown:
+        raise ValueError(f"has {shown(text)}: '{unknown[0][:60]}' is not known, there are {', '.join(names)} and {_PI}")
+
+
+def formula_at(text: str, points: Mapping[str, Sequence[float]]) -> list[float]:
+    """Return the values of a formula that has been checked, at points given by their coordinates.
+
+    Raises
+    ------
+    ScenarioError
+        If it has no finite value at one of them.
+    """
+    tree, found = tree_of(text, _ARGUMENTS), []
+    for one in zip(*points.values(), strict=True):
+        values = dict(zip(points, one, strict=True)) | {_PI: math.pi}
+        try:
+            found.append(_NUMBER.check(_evaluated(tree, values)))
+        except (ArithmeticError, ValueError, RecursionError):
+            at = ", ".join(f"{name} = {values[name]:g}" for name in points)
+            raise ScenarioError(f"{shown(text)} has no value that is a number at {at} m.") from None
+    return found
 
 
 def _is_expression(value: Any) -> bool:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from symplex.base.quantities import FilePath, Name, Text, by_name, listed, number, numbers, positive, refused, shown
+from symplex.base.quantities import (
+    FilePath,
+    Name,
+    Text,
+    by_name,
+    listed,
+    number,
+    numbers,
+    positive,
+    refused,
+    shown,
+    whole,
+)
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array
 from symplex.scenario.messages import suggestion
@@ -16,6 +28,7 @@ from symplex.scenario.prescribed import read_numbers
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.table import Entry, Table
 
+_MODES = 1000
 _MOST = 100  # parameters, of which all are moved at each evaluation
 
 
@@ -56,6 +69,15 @@ class FitCurve(Table):
     test: Annotated[Name | None, "The test that it is of; goes with `tests`."] = None
 
 
+class FitFrequency(Table):
+    """A natural frequency that was measured."""
+
+    number: Annotated[int, whole(1, _MODES), "Of the mode, counted from the lowest."]
+    value: Annotated[float, positive("Hz"), "What was measured."]
+    deviation: Annotated[float, positive("Hz"), "Its standard deviation."]
+    test: Annotated[Name | None, "The test that it is of; goes with `tests`."] = None
+
+
 class FitTable(Entry):
     """Calibration, which `symplex fit` does ([gradients.md](../gradients.md#symplex-fit)); runs ignore it.
 
@@ -64,7 +86,16 @@ class FitTable(Entry):
 
     of_all = True
     parameters: Annotated[list[FittedParameter], 'Such as `{ key = "body.cube.material.young", range = [1e5, 1e7] }`.']
-    curves: Annotated[list[FitCurve], 'Such as `{ data = "tip.csv", of = "tip.displacement_z", deviation = 1e-4 }`.']
+    curves: Annotated[
+        list[FitCurve], 'Such as `{ data = "tip.csv", of = "tip.displacement_z", deviation = 1e-4 }`.'
+    ] = []
+    frequencies: Annotated[
+        list[FitFrequency], "Natural frequencies, such as `{ number = 1, value = 81.2, deviation = 0.4 }`."
+    ] = []
+    at: Annotated[
+        Literal["start", "equilibrium"],
+        "What they are about: the start, or the static equilibrium that is found from there.",
+    ] = "start"
     tests: Annotated[
         list[FitTest], 'Runs with other values, such as `{ name = "fast", values = { "define.v" = 2 } }`.'
     ] = []
@@ -76,9 +107,12 @@ class FitTable(Entry):
     ] = None
 
     def _check(self) -> None:
-        for what, given in (("parameters", self.parameters), ("curves", self.curves)):
-            if not given:
-                raise ValueError(f"{what} must be a list of tables, got []")
+        if not self.parameters:
+            raise ValueError("parameters must be a list of tables, got []")
+        if not self.curves and not self.frequencies:
+            raise ValueError("curves or frequencies are required")
+        if self.at != "start" and not self.frequencies:
+            raise ValueError("at goes with frequencies")
         if len(self.parameters) > _MOST:
             raise ValueError(f"parameters must be at most {_MOST}, got {len(self.parameters)}")
         for what, names in (("key", [p.key for p in self.parameters]), ("test", [test.name for test in self.tests])):
@@ -90,8 +124,14 @@ class FitTable(Entry):
                 raise ValueError(f"curve {shown(curve.data)}: test is required where there are tests: {listed(tests)}")
             if curve.test is not None and curve.test not in tests:
                 raise ValueError(f"curve {shown(curve.data)}: there is no test {shown(curve.test)}")
-        if unused := [name for name in tests if name not in [curve.test for curve in self.curves]]:
-            raise ValueError(f"test {shown(unused[0])} has no curve")
+        for one in self.frequencies:
+            if one.test is None and tests:
+                raise ValueError(f"frequency {one.number}: test is required where there are tests: {listed(tests)}")
+            if one.test is not None and one.test not in tests:
+                raise ValueError(f"frequency {one.number}: there is no test {shown(one.test)}")
+        known = [one.test for one in (*self.curves, *self.frequencies)]
+        if unused := [name for name in tests if name not in known]:
+            raise ValueError(f"test {shown(unused[0])} has no curve and no frequency")
         if self.windows is not None and not (np.diff([0.0, *self.windows]) > 0.0).all():
             raise ValueError(f"windows {refused('times that ascend', list(self.windows), 's')}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from symplex.base.quantities import (
     Name,
@@ -25,10 +25,10 @@ from symplex.fem.energies.energy import IntArray
 from symplex.fem.structures.joint_laws import JointCoordinate, JointLoad, JointSpring
 from symplex.fem.structures.joints import Joint, JointKind, columns_of, coordinates_of
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import History
+from symplex.scenario.actions import History, Timed, time_or_name
 from symplex.scenario.prescribed import factor, motion_over_time, require_covered
 from symplex.scenario.selections import node_at
-from symplex.scenario.table import Entry, Need, Table
+from symplex.scenario.table import Need, Table
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -80,7 +80,7 @@ class JointFrictionTable(Table):
     slip: Annotated[float, positive("rad/s or m/s"), "ε: at this speed 71 % of it act."]
 
 
-class JointTable(Entry):
+class JointTable(Timed):
     """A joint between rigid bodies, beams or shells, or one and the ground: some relative motions are impossible.
 
     ``"spherical"`` keeps a point; ``"revolute"`` (a hinge) a point and an axis; ``"cylindrical"`` an axis, along which
@@ -94,6 +94,12 @@ class JointTable(Entry):
     """
 
     of_all = False
+    begin: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
+    until: Annotated[
+        float | None,
+        time_or_name(),
+        "Time until which it holds, or the name of a `[[when]]`: then all that it does ends, as of one that breaks.",
+    ] = None
     name: Annotated[Name, "Names its columns: `NAME_force_x`, `NAME_moment_x`, …, `NAME_angle`, `NAME_displacement`."]
     kind: Annotated[JointKind, "What both bodies have in common."]
     bodies: Annotated[
@@ -212,7 +218,7 @@ class JointTable(Entry):
             angle=angle,
             displacement=displacement,
         )
-        world.joints[self.name] = joint
+        world.add(self.name, joint)
         along = self.coordinate
         if (spring := self.spring) is not None:
             world.add(f"{self.name}_spring", JointSpring(joint, spring.stiffness, spring.rest, coordinate=along))
@@ -239,38 +245,57 @@ class JointTable(Entry):
         return motion.scaled(size)
 
     def _particles(self, world: Builder, k: int) -> IntArray:
-        """Return the particles [4] of a body, of beams and shells those of the node at the joint."""
-        name = self.bodies[k]
-        if (framed := world.inertia.framed.get(name)) is not None:
-            return framed.particles[node_of_joint(self, k, framed.mesh)]
-        if self.groups and self.groups[k]:
-            raise ScenarioError(f"groups are of beams and shells, and '{name}' is neither; give \"\" for it.")
-        rigid = world.rigid_sets.rigid_sets[name]
-        if not rigid.table.is_free:
-            raise ScenarioError(
-                f"'{name}' has no mass, and joints are between what moves freely; give it a mass or density, or leave "
-                "it out, for a joint to the ground."
-            )
-        if not world.rigid_sets.framed:
-            raise ScenarioError(
-                f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
-                "that of an implicit method, a thermostat and several ranks; do without."
-            )
-        return rigid.nodes
+        """Return the particles [4] of a body."""
+        return particles_of(world, self.bodies[k], self.at, self.groups[k] if self.groups else None)
+
+    def framed_nodes(self, body: str, mesh: Mesh) -> list[int]:
+        """Return the nodes of beams or shells, in their own mesh, that it needs the frames of."""
+        groups = self.groups or [None] * len(self.bodies)
+        return [
+            node_of_frame(mesh, name, self.at, group)
+            for name, group in zip(self.bodies, groups, strict=True)
+            if name == body
+        ]
 
 
-def node_of_joint(table: JointTable, k: int, mesh: Mesh) -> int:
-    """Return which node of beams or shells, in their own mesh, one of the bodies of a joint has at it.
+def particles_of(world: Builder, name: str, at: Triple | None, group: str | None) -> IntArray:
+    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such node, or the rigid body does not move freely or is none of four particles.
+    """
+    if (framed := world.inertia.framed.get(name)) is not None:
+        return framed.particles[node_of_frame(framed.mesh, name, at, group)]
+    if group:
+        raise ScenarioError(f"groups are of beams and shells, and '{name}' is neither; give \"\" for it.")
+    rigid = world.rigid_sets.rigid_sets[name]
+    if not rigid.table.is_free:
+        raise ScenarioError(
+            f"'{name}' has no mass, and joints are between what moves freely; give it a mass or density, or leave "
+            "it out, for a joint to the ground."
+        )
+    if not world.rigid_sets.framed:
+        raise ScenarioError(
+            f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
+            "that of an implicit method, a thermostat and several ranks; do without."
+        )
+    return rigid.nodes
+
+
+def node_of_frame(mesh: Mesh, name: str, at: Triple | None, group: str | None) -> int:
+    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node.
 
     Raises
     ------
     ScenarioError
         If there is none, or its group has several.
     """
-    name = table.bodies[k]
-    if not table.groups:
-        return node_at(mesh.points, name, table.at)
-    group = table.groups[k]
+    if group is None:
+        if at is None:
+            raise ScenarioError(f"'{name}' has many nodes; give at, the place of one, or a group of one node.")
+        return node_at(mesh.points, name, at)
     if group not in mesh.groups:
         raise ScenarioError(f"groups: '{name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
     nodes = mesh.nodes_of(group)

@@ -43,11 +43,14 @@ def wrong_names(tables: Tables) -> list[str]:
     if not known and not any(body.is_free for body in tables.rigid_body):
         lines.append("no [[rigid_body]] has a mass, so nothing can move; give one a mass or density.")
     touching = [*known, *(body.name for body in tables.rigid_body)]
+    rigid = [body.name for body in tables.rigid_body]
     framed = [body.name for body in (*tables.rigid_body, *tables.beam, *tables.shell)]
     for here, item in tables.entries():
         for what, called, names in ((BODY, "body", known), (TOUCHING, "body", touching), (FRAMED, _FRAMED, framed)):
             lines += [
-                f"{here}: there is no {called} {shown(name)}; {suggestion(name, names)}"
+                f"{here}: '{name}' is rigid, which [[{_called(here)}]] does not take; join it by a [[joint]]."
+                if what is BODY and name in rigid
+                else f"{here}: there is no {called} {shown(name)}; {suggestion(name, names)}"
                 for name in item.named(what)
                 if name not in names
             ]

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
+from symplex.fem.actions.mass_scaling import ScaledMass
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.fem.solids.solid import Formulation, Solid
@@ -37,12 +38,15 @@ class Part(NamedTuple):
     material : MaterialTable
     formulation : str, optional
         That of its elements; default: the one of their type.
+    scaling : ScaledMass, optional
+        Its masses, where some elements have more than their own.
     """
 
     name: str
     cells: IntArray
     material: MaterialTable
     formulation: Formulation | None = None
+    scaling: ScaledMass | None = None
 
     def solid(self, points: Array) -> Solid:
         """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
@@ -56,10 +60,15 @@ class Part(NamedTuple):
         kind = next(element.kind for element in SOLIDS if element.n_nodes == self.cells.shape[1])
         members = mesh.cell_groups.get(group, {}).get(kind, np.empty(0, np.int32))
         chosen = mesh.cells[kind][members]
-        return self._replace(cells=self.cells[rows_among(self.cells, chosen)])
+        rows, scaling = rows_among(self.cells, chosen), self.scaling
+        if scaling is not None:
+            scaling = ScaledMass(scaling.cells[rows], scaling.shares[rows], scaling.factors[rows])
+        return self._replace(cells=self.cells[rows], scaling=scaling)
 
     def lumped_mass(self, points: Array, n_nodes: int) -> Array:
         """Return its lumped nodal masses [n_nodes] in kg."""
+        if self.scaling is not None:
+            return self.scaling.masses(n_nodes)
         return lumped_mass(points, self.cells, self.material.density, n_nodes)
 
     def consistent_mass(self, points: Array, n_nodes: int) -> csr_array:
@@ -76,7 +85,7 @@ def parts_of(body: Body, mesh: Mesh) -> list[Part]:
     found: list[tuple[tuple[str, ...], IntArray, MaterialTable, Formulation | None]] = []
     for group, material in body.material_of_group.items():
         whole = body.name if group is None else f"{body.name}.{group}"
-        members = mesh.cell_groups[whole]
+        members = mesh.cell_groups.get(whole, {})  # none, where all of them are rigid
         kinds = [element.kind for element in SOLIDS if len(members.get(element.kind, ()))]
         for kind in kinds:
             words = (group,) if group is not None else ()

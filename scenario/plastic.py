@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from symplex.base.quantities import Quantity, between, not_negative, numbers, positive, refused
 from symplex.errors import MaterialError
@@ -90,6 +90,11 @@ class PlasticKeys(Table):
     ] = None
     reference_temperature: Annotated[float | None, positive("K"), "T0 of the same; 293.15 by default."] = None
     softening_exponent: Annotated[float | None, positive("1"), "m of the same; 1 by default."] = None
+    return_mapping: Annotated[
+        Literal["radial", "mean-normal"],
+        "How stresses return to the yield surface: of first or of second order in the step; the second one without "
+        "rate, back stress and softening.",
+    ] = "radial"
 
     def _check_plastic(self) -> None:
         given = [key for key in _OF_YIELD if getattr(self, key) is not None]
@@ -102,6 +107,12 @@ class PlasticKeys(Table):
                 raise ValueError(f"has {key}, which needs {' or '.join(needed)}")
         if self.reference_rate is not None and self.rate_factor is None and self.rate_exponent is None:
             raise ValueError("has reference_rate, which needs rate_factor or rate_exponent")
+        if self.return_mapping == "mean-normal":
+            if not self.is_plastic:
+                raise ValueError(f"has return_mapping, which needs {' or '.join(_FLOWS)}")
+            for key in ("reference_rate", "back_modulus", "melting_temperature"):
+                if getattr(self, key) is not None:
+                    raise ValueError(f'has {key} and return_mapping = "mean-normal"; take "radial"')
         try:
             self.flow()
         except MaterialError as error:
@@ -139,6 +150,20 @@ class PlasticKeys(Table):
             given = {"reference": self.reference_temperature, "exponent": self.softening_exponent}
             found = found.with_softening(self.melting_temperature, **_given(given))
         return found
+
+
+class MemberPlasticKeys(PlasticKeys):
+    """The keys of the material of members that flow, bars and beams, whose hardening has less than that of solids."""
+
+    def _check_members(self) -> None:
+        for key in ("reference_rate", "recovery", "heat_capacity"):
+            if getattr(self, key) is not None:
+                raise ValueError(
+                    f"has {key}, which members that yield do not have; take the yield stress by the plastic strain, "
+                    "and back_modulus without recovery"
+                )
+        if self.return_mapping != "radial":
+            raise ValueError("has return_mapping, which is of solids: members flow by their own forces")
 
 
 def _given(values: dict[str, float | None]) -> dict[str, float]:

@@ -16,10 +16,12 @@ from numpy.typing import ArrayLike
 
 from symplex.base.quantities import MOST
 from symplex.errors import ScenarioError
+from symplex.fem.actions.accelerograms import corrected_baseline
 from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.energies.energy import Array
+from symplex.scenario.definitions import formula_at
 
 if TYPE_CHECKING:
     from symplex.scenario.actions import History, Support
@@ -76,8 +78,23 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
         turn = table.rotation
         angle = course.scaled(math.radians(turn.degrees))
         return SupportRotation(nodes, points, angle, center=turn.point, axis=turn.axis)
+    if table.field is not None:
+        directions = _field(table, points[np.asarray(nodes)])
+        return SupportTranslation(nodes, directions, course, components=table.components)
     direction = table.displacement if table.acceleration is None else table.acceleration
     return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
+
+
+def _field(table: Support, x: Array) -> Array:
+    """Return the displacements [m, 3] in m that formulas give at places [m, 3]."""
+    places = dict(zip("xyz", x.T.tolist(), strict=True))
+    found = np.column_stack([formula_at(one, places) for one in table.field or ()])
+    free = [axis for k, axis in enumerate("xyz") if axis not in table.components and found[:, k].any()]
+    if free:
+        raise ScenarioError(f"field is not zero in {free[0]}, which is not among the components.")
+    if not found.any():
+        raise ScenarioError("field is zero at all nodes; leave it out for a support at rest.")
+    return found
 
 
 def _one(t: float) -> float:
@@ -111,7 +128,8 @@ def require_covered(
 def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
     """Return the factor of a displacement, of a rotation, or of an acceleration integrated twice."""
     if history.kind == "table" and table.acceleration is not None:
-        return TimeFunction.of_accelerations(*_record(history, folder))
+        times, accelerations = _record(history, folder)
+        return TimeFunction.of_accelerations(times, corrected_baseline(times, accelerations, table.baseline))
     return motion_over_time(history, folder, table.interpolation == "spline")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_SHELLS, OF_SOLIDS
+from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_HINGES, OF_SHELLS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
@@ -23,6 +23,7 @@ from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.outputs.field_probes import MOTIONS, NodalProbe, RotationProbe, SolidProbe
 from symplex.fem.outputs.force_probes import OF_BARS, BarProbe, BeamProbe, ForceProbe, ReactionProbe, ShellProbe
 from symplex.fem.outputs.inelastic_probe import InelasticProbe
+from symplex.fem.outputs.joint_probe import JointProbe, quantities_of
 from symplex.fem.outputs.probe import NORM, Probe, Reduction
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.plastic import solids_in
@@ -110,10 +111,14 @@ class ProbeBuilder:
         ScenarioError, InvalidSystem, MeshError
             If it names what is not there.
         """
-        probes = {"body": self._of_body, "support": self._reactions, "obstacle": self._of_obstacle}.get(
-            table.acts_on, self._of_contact
-        )(table)
-        return BuiltProbe(table, tuple(probes))
+        makers = {
+            "body": self._of_body,
+            "joint": self._of_joint,
+            "support": self._reactions,
+            "obstacle": self._of_obstacle,
+            "contact": self._of_contact,
+        }
+        return BuiltProbe(table, tuple(makers[table.acts_on](table)))
 
     # -- bodies, trusses, springs, point masses -----------------------------------------------------------------
 
@@ -134,6 +139,10 @@ class ProbeBuilder:
         beam = self._beams.get(body)
         of_bars = [one for one in requested if one in (_OF_LINES if beam is None else OF_BEAMS)]
         of_bars += [one for one in requested if has_history and one in OF_SOLIDS]
+        if hinges := [one for one in requested if one in OF_HINGES]:
+            if beam is None or not has_history:
+                raise ScenarioError(f"{hinges[0]} is of beams that yield, and '{body}' is none.")
+            of_bars += hinges
         of_beams = [one for one in requested if one in OF_BEAMS and one not in OF_BARS]
         of_shells = [one for one in requested if one in OF_SHELLS]
         if of_shells and body not in self._shells:
@@ -184,7 +193,7 @@ class ProbeBuilder:
         if of_shells:
             yield self._of_shell(table, of_shells, self._shells[body])
         if of_bars and beam is not None:
-            yield self._of_beam(table, of_bars, beam)
+            yield from self._of_beam(table, of_bars, beam)
         elif of_bars:
             yield from self._of_bars(table, of_bars)
 
@@ -317,6 +326,7 @@ class ProbeBuilder:
             quantities,
             elements=numbers[chosen],
             first=shell.first,
+            inelastic=self._system.inelastic,
             components=_those(table.components, ("11", "22", "12")),
             reduce=table.reduce if table.reduce is not None else [] if labels or m == 1 else ["mean"],
             labels=labels or [str(k) for k in chosen],
@@ -326,14 +336,24 @@ class ProbeBuilder:
         """Return the places [n, 3] in m of nodes of a beam or shell at rest."""
         return framed.structure.frames.centers(framed.structure.points)
 
-    def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Probe:
+    def _of_beam(self, table: ProbeTable, quantities: Sequence[str], beam: Beam) -> Iterator[Probe]:
         m, members = len(beam.structure.lines), self._members(table, beam.particles[:, 0][beam.structure.lines])
         if table.points is not None:
             members = _nearest_elements(table, self._rest(beam), beam.structure.lines, np.arange(m))
-        reduce = (
-            table.reduce if table.reduce is not None else [] if table.members or table.points or m == 1 else ["mean"]
-        )
-        return BeamProbe(table.name, beam.structure, quantities, members=members, first=beam.first, reduce=reduce)
+        alone = table.members or table.points or m == 1
+        reduce: list[Reduction] = table.reduce if table.reduce is not None else [] if alone else ["mean"]
+        if forces := [one for one in quantities if one in OF_BEAMS]:
+            yield BeamProbe(
+                table.name,
+                beam.structure,
+                forces,
+                members=members,
+                first=beam.first,
+                reduce=reduce,
+                inelastic=self._system.inelastic,
+            )
+        if of_flow := [one for one in quantities if one not in OF_BEAMS]:
+            yield from self._of_inelastic(table, of_flow, self._system.inelastic[beam.name], members, reduce)
 
     def _members(self, table: ProbeTable, lines: IntArray) -> list[int] | None:
         """Return which lines [m, 2] of a body a probe is of, by numbers or by a group of its mesh; None: all."""
@@ -440,6 +460,18 @@ class ProbeBuilder:
         if quantities:
             yield InelasticProbe(table.name, self._system, body, quantities, stencils=members, reduce=reduce)
 
+    def _of_joint(self, table: ProbeTable) -> Iterator[Probe]:
+        joints, requested = self._system.joints, str(table.joint)
+        if requested not in joints:
+            raise ScenarioError(f"there is no joint {shown(requested)}; {suggestion(requested, list(joints))}")
+        joint = joints[requested]
+        if odd := [one for one in table.quantities or () if one not in quantities_of(joint)]:
+            raise ScenarioError(f"'{requested}' has no {odd[0]}; it has {listed(quantities_of(joint))}.")
+        components = _those(table.components, "xyz")
+        if odd := [one for one in table.components or () if one not in ("x", "y", "z", NORM)]:
+            raise ScenarioError(f"components has '{odd[0]}', and forces and moments of joints have x, y, z and {NORM}.")
+        yield JointProbe(table.name, self._system, requested, table.quantities, components=components)  # pyright: ignore[reportArgumentType]
+
     # -- supports, obstacles, contact ---------------------------------------------------------------------------
 
     def _reactions(self, table: ProbeTable) -> Iterator[Probe]:
@@ -449,6 +481,16 @@ class ProbeBuilder:
             raise ScenarioError(f"there is no support {shown(requested)}; {suggestion(requested, [*names, _ALL])}")
         if not names:
             raise ScenarioError("there is no [[support]], of which there could be reactions.")
+        oblique = [(str(support.name), nodes) for support, nodes in self._supports if support.is_oblique]
+        for name, nodes in oblique:
+            if requested == name:
+                yield ForceProbe(table.name, [name], nodes, what="reaction", about=table.about)
+                return
+        if oblique and requested == _ALL:
+            raise ScenarioError(
+                f"support '{oblique[0][0]}' is oblique, held by an energy, whose forces are not among those of all "
+                "supports; give each support a probe of its own."
+            )
         parts = [self._held(requested, leg) for leg in self._legs]
         changes = [(leg.start, held) for leg, held in zip(self._legs, parts, strict=True)]
         yield ReactionProbe(table.name, parts[0], table.about, changes[1:])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from symplex.base.quantities import ZERO, Name, Text, Triple, vector, whole
 from symplex.fem.outputs.field_probes import Motion
 from symplex.fem.outputs.force_probes import OfBars, OfBeams, OfShells
-from symplex.fem.outputs.inelastic_probe import OfBonds
+from symplex.fem.outputs.inelastic_probe import OfBonds, OfHinges
+from symplex.fem.outputs.joint_probe import OfJoints
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
 from symplex.scenario.messages import place
@@ -21,7 +22,7 @@ Event = Literal["onset", "peak"]
 if TYPE_CHECKING:
     _Quantity = str
 else:
-    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfBeams, OfShells]
+    _Quantity = Literal[Motion, "rotation", Quantity, OfBars, OfBonds, OfHinges, OfBeams, OfShells, OfJoints]
 _COMPONENTS = Literal["x", "y", "z", "xx", "yy", "zz", "xy", "yz", "xz", "1", "2", "3", "11", "22", "12", "norm"]
 _MOST_PLACES = 1000
 
@@ -29,7 +30,7 @@ _MOST_PLACES = 1000
 class ProbeTable(Entry):
     """History output: a few numbers of a motion in a file, ``probe-NAME.csv`` ([outputs.md](../outputs.md)).
 
-    It has one of ``body``, ``support``, ``obstacle`` and ``contact``.
+    It has one of ``body``, ``joint``, ``support``, ``obstacle`` and ``contact``.
     """
 
     of_all = False
@@ -53,6 +54,10 @@ class ProbeTable(Entry):
         list[Annotated[int, whole(0, 2**31 - 1)]] | None,
         "Of trusses, beams, springs, shells (elements) and cohesive faces: numbers from 0.",
     ] = None
+    joint: Annotated[
+        Text | None,
+        "Name of a joint: the angle or displacement of its first body seen from the second, force and moment on it.",
+    ] = None
     support: Annotated[
         Text | None,
         "Name of a support, or its number: reaction force on the body and its moment, zero while it does not act; "
@@ -67,14 +72,17 @@ class ProbeTable(Entry):
         list[_Quantity] | None,
         'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
         "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
-        "`damage` and `opening` of bonds that break, forces, moments and torque of members of beams, along and about "
-        "the axes of their section, `rotation` of their nodes; membrane and transverse forces and bending moments of "
-        "elements of shells, for each unit of length along their axes.",
+        "`plastic_rotation`, `utilization` and `plastic_work` of beams that do, `damage` and `opening` of bonds that "
+        "break, forces, moments and torque of members of beams, along and about the axes of their section, `rotation` "
+        "of their nodes; membrane and transverse forces and bending moments of elements of shells, for each unit of "
+        "length along their axes. Of joints `angle`, `displacement`, their rates `angular_velocity` and `velocity`, "
+        "`force` and `moment`, by default all but the rates.",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,
         "By default all but the norm. Each quantity has those of its kind, or all if none of them is named: `x`, "
-        "`y`, `z` of motions, two letters of tensors, numbers of principal stresses, `11`, `22`, `12` of shells.",
+        "`y`, `z` of motions, forces and moments, two letters of tensors, numbers of principal stresses, `11`, `22`, "
+        "`12` of shells.",
     ] = None
     reduce: Annotated[
         list[Reduction] | None,
@@ -95,9 +103,9 @@ class ProbeTable(Entry):
     ] = None
 
     def _check(self) -> None:
-        one_of(self, ["body", "support", "obstacle", "contact"], "thing to look at")
+        one_of(self, _THINGS, "thing to look at")
         if self.body is None:
-            keys = (*_OF_BODIES, "quantities", "components", "reduce")
+            keys = (*_OF_BODIES, "reduce", *(("quantities", "components") if self.joint is None else ()))
             given = [key for key in keys if getattr(self, key) is not None]
             if given:
                 raise ValueError(f"reports forces and moments, and has {given[0]}, which goes with body only")
@@ -114,15 +122,16 @@ class ProbeTable(Entry):
             raise ValueError(f"has {given[0]} and {given[1]}; give one of {', '.join(_OF_BODIES)}")
         if not self.interpolate and self.points is None:
             raise ValueError("interpolate is false, which goes with points")
-        if any(self.about) and self.body is not None:
+        if any(self.about) and (self.body is not None or self.joint is not None):
             raise ValueError("about is given, which goes with moments of supports, obstacles and contacts")
 
     @property
     def acts_on(self) -> str:
         """What it looks at: the key that names it."""
-        return next(key for key in ("body", "support", "obstacle", "contact") if getattr(self, key) is not None)
+        return next(key for key in _THINGS if getattr(self, key) is not None)
 
 
+_THINGS = ("body", "joint", "support", "obstacle", "contact")
 _OF_BODIES = ("nodes", "points", "group", "members")
 
 

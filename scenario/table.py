@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from symplex.base.quantities import ZERO, Quantity, Triple, check_text, nonzero, number
-from symplex.fem.assembly.directions import unit_vector
+from symplex.fem.assembly.directions import rotation_matrix, unit_vector
 from symplex.fem.energies.energy import Array
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.reading import Keys, fields_of, parts_of
@@ -232,8 +232,5 @@ class Rotation(Table):
 
     @property
     def matrix(self) -> Array:
-        """The matrix R = cos θ I + sin θ [e]× + (1 − cos θ) e ⊗ e [3, 3] (Rodrigues)."""
-        e = unit_vector(np.array(self.axis))
-        theta = math.radians(self.degrees)
-        cross = np.array([[0.0, -e[2], e[1]], [e[2], 0.0, -e[0]], [-e[1], e[0], 0.0]])
-        return math.cos(theta) * np.eye(3) + math.sin(theta) * cross + (1.0 - math.cos(theta)) * np.outer(e, e)
+        """The matrix R [3, 3] of the turn."""
+        return rotation_matrix(unit_vector(np.array(self.axis)), math.radians(self.degrees))

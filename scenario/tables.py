@@ -18,11 +18,14 @@ from symplex.scenario.bodies import Body
 from symplex.scenario.cohesive import CohesiveTable
 from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
+from symplex.scenario.couplings import CouplingTable
+from symplex.scenario.cyclic import CyclicTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.fit import FitTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
+from symplex.scenario.mass_scaling import MassScalingTable
 from symplex.scenario.messages import place
 from symplex.scenario.methods import IntegratorTable, Thermostat
 from symplex.scenario.obstacles import ObstacleTable, ShapedTable
@@ -56,6 +59,9 @@ UsualField = Literal[
     "bending_moment_1",
     "bending_moment_2",
     "torque",
+    "plastic_rotation",
+    "utilization",
+    "plastic_work",
     "membrane_forces",
     "bending_moments",
     "transverse_force_1",
@@ -140,6 +146,7 @@ class Tables:
     tie: list[TieTable] = field(default_factory=list)
     cohesive: list[CohesiveTable] = field(default_factory=list)
     constraint: list[ConstraintTable] = field(default_factory=list)
+    cyclic: list[CyclicTable] = field(default_factory=list)
     pretension: list[PretensionTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
@@ -148,11 +155,13 @@ class Tables:
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
     joint: list[JointTable] = field(default_factory=list)
+    coupling: list[CouplingTable] = field(default_factory=list)
     damping: list[DampingTable] = field(default_factory=list)
     dashpot: list[DashpotTable] = field(default_factory=list)
     drag: list[DragTable] = field(default_factory=list)
     gravity: Gravity | None = None
     load: list[LoadTable] = field(default_factory=list)
+    mass_scaling: MassScalingTable | None = None
     rotating_frame: RotatingFrame | None = None
     thermostat: Thermostat | None = None
     output: Output = field(default_factory=lambda: Output())  # pyright: ignore[reportCallIssue]

@@ -39,7 +39,7 @@ from symplex.fem.structures.yielding import YieldingBar
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
-from symplex.scenario.plastic import PlasticKeys
+from symplex.scenario.plastic import MemberPlasticKeys
 from symplex.scenario.prescribed import read_numbers
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
 
@@ -177,19 +177,20 @@ class LineMesh(Table):
             raise ValueError(f"{odd[0]} does not go with {source}")
 
 
-class BarMaterial(PlasticKeys):
+class BarMaterial(MemberPlasticKeys):
     """The material of bars: stiffness EA/L and mass ρAL."""
 
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
 
-    def _check(self) -> None:
-        for key in ("reference_rate", "recovery", "heat_capacity"):
-            if getattr(self, key) is not None:
-                raise ValueError(
-                    f"has {key}, which bars that yield do not have; take the yield stress by the plastic strain, and "
-                    "back_modulus without recovery"
-                )
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        if isinstance(value, dict) and (given := [key for key in ("strength", "fracture_energy") if key in value]):
+            raise ValueError(
+                f"has {given[0]}, which is a key of the truss itself (of each member), with stiffness (N/m) and "
+                "member_mass instead of section and material"
+            )
+        return value
 
 
 class BreakingKeys(Entry):

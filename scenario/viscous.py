@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from symplex.base.arguments import declared
@@ -10,7 +11,9 @@ from symplex.errors import ScenarioError
 from symplex.fem.solids.solid import Solid
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.solids.viscous_stress import ViscousStress
-from symplex.scenario.table import Table
+from symplex.fem.structures.generalized_strains import GeneralizedStrains
+from symplex.fem.structures.viscoelastic_sections import ViscoelasticSections
+from symplex.scenario.table import Need, Table
 
 
 class MaxwellTable(Table):
@@ -19,6 +22,34 @@ class MaxwellTable(Table):
     ratio: Annotated[float | None, positive("1"), "Part of the instantaneous shear modulus, of a Prony series."] = None
     modulus: Annotated[float | None, positive("Pa"), "Its shear modulus, instead."] = None
     time: Annotated[float, positive("s"), "Relaxation time."]
+
+
+class SectionMaxwellKeys(Table):
+    """The key of a material of beams or shells that makes it viscoelastic."""
+
+    viscous: Annotated[
+        list[MaxwellTable],
+        "Maxwell elements by `ratio`, of all stiffnesses alike; the other constants are those of the long run "
+        "([damping.md](../damping.md#viscoelastic-beams-and-shells)).",
+    ] = []
+
+    def _check_maxwell(self) -> None:
+        if any(item.ratio is None or item.modulus is not None for item in self.viscous):
+            raise ValueError("viscous of beams and shells needs in all elements ratio (1), and time (s)")
+        total = sum(item.ratio or 0.0 for item in self.viscous)
+        if total >= 1.0:
+            raise ValueError(f"viscous has ratios that sum to {total:g}, must be below 1: nothing would be left")
+
+    @property
+    def relaxes(self) -> tuple[tuple[float, float], ...]:
+        """The ratios and times of its Maxwell elements."""
+        return tuple((float(item.ratio or 0.0), item.time) for item in self.viscous)
+
+
+def section_overstress(strains: GeneralizedStrains, relaxing: Sequence[tuple[float, float]]) -> ViscoelasticSections:
+    """Return the overstress of a beam or shell by ratios and times of Maxwell elements."""
+    ratios, times = zip(*relaxing, strict=True)
+    return ViscoelasticSections.prony(strains, ratios, times)
 
 
 class ViscousKeys(Table):
@@ -69,6 +100,14 @@ class ViscousKeys(Table):
 def overstress_name(name: str) -> str:
     """Return what the overstress of the solid of this name is called."""
     return f"viscoelastic_{name}"
+
+
+def needs_of_overstress() -> Need:
+    """Return what a viscoelastic material needs."""
+    return Need(
+        "internal variables",
+        "its material is viscous, which {kind} does not take; take another integrator, such as {others}.",
+    )
 
 
 def viscosity_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from symplex.base.quantities import listed, shown
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System
+from symplex.gradients.equilibria import FrequencyTangent, frequency_tangent
 from symplex.gradients.tangents import RunTangent, tangent
 from symplex.scenario.scenario import Problem, Scenario
 from symplex.studies.convergence import value_at
+from symplex.time.equilibria.static import static_equilibrium
+from symplex.time.modes.natural import natural_modes
 from symplex.time.trajectory import march
 
 _MOMENTA: dict[str, Callable[[System, State], Array]] = {
@@ -82,6 +85,25 @@ class KeyedRun:
             raise type(error)(f"{self.scenario.path.name}: {error}") from None
         finally:
             self._problems.clear()
+
+    def frequencies(self, p: Array, scales: Array, n: int, at: Literal["start", "equilibrium"]) -> FrequencyTangent:
+        """Return the n lowest natural frequencies in Hz, and their derivatives by the numbers."""
+        try:
+            return frequency_tangent(self._build, p, n, at=at, scales=scales)
+        except ScenarioError:
+            raise
+        except SymplexError as error:
+            raise type(error)(f"{self.scenario.path.name}: {error}") from None
+        finally:
+            self._problems.clear()
+
+    def frequencies_only(self, p: Array, n: int, at: Literal["start", "equilibrium"]) -> Array:
+        """Return the n lowest natural frequencies in Hz."""
+        problem = self.problem(p)
+        system, state = problem.system, problem.state
+        if at == "equilibrium":
+            state = static_equilibrium(system, state.q, t=state.t).state
+        return natural_modes(system, state, n).frequencies
 
     def run(self, p: Array, end: float, dt_of: Array | None = None) -> Array:
         """Return the columns [T, m] up to a time in s, with the step of other numbers."""

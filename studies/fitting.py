@@ -1,4 +1,4 @@
-"""Calibration: numbers of a scenario by least squares, so that its curves are those that were measured."""
+"""Calibration: numbers of a scenario by least squares, for curves and natural frequencies that were measured."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from symplex.base.streams import say
 from symplex.base.version import VERSION
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.energies.energy import Array
+from symplex.gradients.equilibria import FrequencyTangent
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import SUMMARY, Folder
@@ -32,6 +33,7 @@ from symplex.scenario.scenario import Scenario
 from symplex.studies.derivatives import KeyedRun
 
 PLOT = "fit.png"
+_FREQUENCIES, _MODE = "natural frequencies", "mode"
 _EVALUATIONS = "evaluations.jsonl"
 _COLUMNS = ("parameter", "value", "deviation", "start", "at_bound")
 _TOLERANCE = 1e-8  # of scaled parameters, and of the sum of squares
@@ -48,12 +50,15 @@ class FittedCurve(NamedTuple):
     unit : str
     measured : Measured
     fitted : float64 [m]
+    axis : str
+        What its abscissa is.
     """
 
     name: str
     unit: str
     measured: Measured
     fitted: Array
+    axis: str = "time (s)"
 
     @property
     def residuals(self) -> Array:
@@ -118,13 +123,14 @@ class FitFound(Study):
         found = []
         for k, curve in enumerate(self.curves):
             t, colour = curve.measured.t, COLOURS[k % len(COLOURS)]
+            style = "" if curve.axis == _MODE else "-"
             shown = [
-                Curve(t, curve.measured.values, "measured", "#888888", "", mark="."),
-                Curve(t, curve.fitted, "fitted", colour),
+                Curve(t, curve.measured.values, "measured", "#888888", "", mark="o" if curve.axis == _MODE else "."),
+                Curve(t, curve.fitted, "fitted", colour, style, mark="x" if curve.axis == _MODE else ""),
             ]
-            left = Panel(curve.name, curve.unit, "time (s)", shown)
+            left = Panel(curve.name, curve.unit, curve.axis, shown)
             residuals = [Curve(t, curve.residuals, colour=colour, style="", mark=".")]
-            found.append([left, Panel(f"{curve.name}: residuals / deviation", "", "time (s)", residuals)])
+            found.append([left, Panel(f"{curve.name}: residuals / deviation", "", curve.axis, residuals)])
         return found
 
     @property
@@ -175,7 +181,7 @@ def fit(
     pictures: bool = True,
     progress: bool = True,
 ) -> FitFound:
-    """Fit numbers of a scenario to curves that were measured, by its table [fit].
+    """Fit numbers of a scenario to curves and natural frequencies that were measured, by its table [fit].
 
     Minimised is Σ ((value − measured)/deviation)² by `scipy.optimize.least_squares` (Levenberg–Marquardt steps in a
     trust region, within ranges), with the derivatives of the runs (`symplex.tangent`). Values between the samples of a
@@ -264,11 +270,12 @@ def _evaluations(path: Path) -> Iterator[dict[str, Any]]:
 
 
 class _Test(NamedTuple):
-    """A test: its run, its curves, and their columns among those of the run."""
+    """A test: its run, its curves, and the numbers of its natural frequencies [m] with what was measured."""
 
     name: str
     run: KeyedRun
     curves: list[tuple[FitCurve, Measured]]
+    frequencies: Measured
 
 
 class _Evaluated(NamedTuple):
@@ -294,7 +301,10 @@ class _Fit:
             except ScenarioError as error:
                 raise ScenarioError(f"{name}: [fit]: {error}") from None
             columns = list(dict.fromkeys(curve.of for curve in curves))
-            self._tests.append(_Test("" if test is None else test.name, KeyedRun(one, self._keys, columns), measured))
+            some = [(f.number, f.value, f.deviation) for f in given.frequencies if test is None or f.test == test.name]
+            rings = Measured(*np.array(sorted(some), float).reshape(-1, 3).T)
+            own = "" if test is None else test.name
+            self._tests.append(_Test(own, KeyedRun(one, self._keys, columns), measured, rings))
             if clash := next((key for key in self._keys if test is not None and key in test.values), None):
                 raise ScenarioError(f"{name}: [fit]: {clash} is sought, and a test sets it; leave it out of the test.")
         values = self._tests[0].run.values
@@ -316,7 +326,8 @@ class _Fit:
         windows = [t for t in given.windows or () if t < end]
         self._windows = [*windows, end]
         for window in self._windows:
-            if not any((measured.t <= window).any() for test in self._tests for _, measured in test.curves):
+            rows = any((measured.t <= window).any() for test in self._tests for _, measured in test.curves)
+            if not rows and not given.frequencies:
                 raise ScenarioError(f"{name}: [fit]: no curve has a row up to the window {window:g} s.")
         self._known: dict[str, _Evaluated] = {}
         self._kept: Path | None = None
@@ -364,10 +375,14 @@ class _Fit:
 
     def _of_test(self, test: _Test, p: Array, window: float) -> tuple[Array, Array]:
         measured = [(curve, some) for curve, one in test.curves if len((some := _until(one, window)).t)]
+        residuals, slopes = [np.zeros(0)], [np.zeros((0, len(p)))]
+        if len(test.frequencies.t):
+            rings, chosen = self._frequencies(test, p), test.frequencies.t.astype(int) - 1
+            residuals.append((rings.frequencies[chosen] - test.frequencies.values) / test.frequencies.deviations)
+            slopes.append(rings.derivatives[chosen] * self._scales / test.frequencies.deviations[:, None])
         if not measured:
-            return np.zeros(0), np.zeros((0, len(p)))
+            return np.concatenate(residuals), np.vstack(slopes)
         found = test.run.tangent(p, self._scales, max(float(some.t[-1]) for _, some in measured))
-        residuals, slopes = [], []
         for curve, some in measured:
             k = test.run.columns.index(curve.of)
             value = np.interp(some.t, found.t, found.values[:, k])
@@ -375,6 +390,9 @@ class _Fit:
             residuals.append((value - some.values) / some.deviations)
             slopes.append(by * self._scales / some.deviations[:, None])
         return np.concatenate(residuals), np.vstack(slopes)
+
+    def _frequencies(self, test: _Test, p: Array) -> FrequencyTangent:
+        return test.run.frequencies(p, self._scales, int(test.frequencies.t[-1]), self._table.at)
 
     def found(self, path: Path | None, check: bool) -> FitFound:
         """Fit one window after the other, and return what was found."""
@@ -417,12 +435,13 @@ class _Fit:
     def _curves(self, residuals: Array) -> list[FittedCurve]:
         found, first = [], 0
         for test in self._tests:
-            for curve, measured in test.curves:
+            rings = [(_FREQUENCIES, "Hz", test.frequencies, _MODE)] if len(test.frequencies.t) else []
+            curves = [(curve.of, test.run.units[curve.of], measured, "time (s)") for curve, measured in test.curves]
+            for of, unit, measured, axis in (*rings, *curves):
                 some = residuals[first : first + len(measured.t)]
                 first += len(some)
-                name = f"{curve.of}, {test.name}" if test.name else curve.of
-                fitted = measured.values + some * measured.deviations
-                found.append(FittedCurve(name, test.run.units[curve.of], measured, fitted))
+                name = f"{of}, {test.name}" if test.name else of
+                found.append(FittedCurve(name, unit, measured, measured.values + some * measured.deviations, axis))
         return found
 
     def _gradient_error(self, s: Array) -> float:
@@ -432,15 +451,22 @@ class _Fit:
         p, move = s * self._scales, direction * self._scales
         worst = 0.0
         for test in self._tests:
-            end = max(float(measured.t[-1]) for _, measured in test.curves)
-            slopes = test.run.tangent(p, self._scales, end).jacobian @ move
-            size = np.abs(slopes).max(axis=0)
-            errors = []
-            for step in _STEPS:
-                ends = [test.run.run(p + sign * step * move, end, p) for sign in (1.0, -1.0)]
-                difference = np.abs((ends[0] - ends[1]) / (2.0 * step) - slopes).max(axis=0)
-                errors.append(float(np.max(difference / np.where(size > 0.0, size, 1.0))))
-            worst = max(worst, min(errors))
+            compared: list[tuple[Array, Callable[[Array], Array]]] = []
+            if len(test.frequencies.t):
+                n, at = int(test.frequencies.t[-1]), self._table.at
+                slopes = self._frequencies(test, p).derivatives @ move
+                compared.append((slopes, lambda p, test=test, n=n, at=at: test.run.frequencies_only(p, n, at)))
+            if test.curves:
+                end = max(float(measured.t[-1]) for _, measured in test.curves)
+                slopes = test.run.tangent(p, self._scales, end).jacobian @ move
+                compared.append((slopes, lambda moved, test=test, end=end: test.run.run(moved, end, p)))
+            for slopes, function in compared:
+                size, errors = np.abs(slopes).max(axis=0), []
+                for step in _STEPS:
+                    ends = [function(p + sign * step * move) for sign in (1.0, -1.0)]
+                    difference = np.abs((ends[0] - ends[1]) / (2.0 * step) - slopes).max(axis=0)
+                    errors.append(float(np.max(difference / np.where(size > 0.0, size, 1.0))))
+                worst = max(worst, min(errors))
         return worst
 
 
@@ -529,7 +555,16 @@ def read_fit(path: Path) -> FitFound:
             np.array(told["correlations"], float),
             [bool(one["at_bound"]) for one in told["parameters"]],
             float(told["chi_squared"]),
-            [FittedCurve(name, units.get(name, ""), Measured(*some[:3]), some[3]) for name, some in columns.items()],
+            [
+                FittedCurve(
+                    name,
+                    units.get(name, ""),
+                    Measured(*some[:3]),
+                    some[3],
+                    _MODE if name.startswith(_FREQUENCIES) else "time (s)",
+                )
+                for name, some in columns.items()
+            ],
             told["evaluations"],
             told["gradient_error"],
             read_whole(path / "fitted.toml").decode("utf-8"),

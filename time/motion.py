@@ -346,9 +346,13 @@ class FixedStepMotion(Motion):
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
-        for _ in range(n_steps):
+        target = self.n + n_steps
+        while self.n < target:
             if system.update_neighbours(q):
                 self.stencils_changed()
+            if self._take_ahead(target - self.n):
+                q = self.arrays()["q"]
+                continue
             parts = self._parts_of_step()
             for k in range(parts):
                 if k and system.update_neighbours(q):
@@ -369,6 +373,10 @@ class FixedStepMotion(Motion):
                 self.n += 1
                 self._observe_state()
         self._list_positions = system.list_positions
+
+    def _take_ahead(self, n: int) -> int:
+        """Take up to n steps with what acts of stencils that change found by the method; return how many."""
+        return 0
 
     def _parts_of_step(self) -> int:
         """Return into how many steps of equal size the next one is divided."""

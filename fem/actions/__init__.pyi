@@ -1,6 +1,7 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.accelerograms import corrected_baseline as corrected_baseline
 from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
 from symplex.fem.actions.coriolis import Coriolis as Coriolis
@@ -9,6 +10,7 @@ from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.energy_load import EnergyLoad as EnergyLoad
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce
@@ -20,6 +22,8 @@ from symplex.fem.actions.mass import consistent_bar_mass as consistent_bar_mass
 from symplex.fem.actions.mass import consistent_mass as consistent_mass
 from symplex.fem.actions.mass import lumped_mass as lumped_mass
 from symplex.fem.actions.mass import mixed_mass as mixed_mass
+from symplex.fem.actions.mass_scaling import ScaledMass as ScaledMass
+from symplex.fem.actions.mass_scaling import scaled_mass as scaled_mass
 from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
 from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symplex.base.arguments import checked
+from symplex.base.arguments import checked, described
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.supports import AXES
 from symplex.fem.actions.time_function import TimeFunction, time_function
@@ -63,14 +63,14 @@ class SupportMotion(Copyable, ABC):
 @checked
 @final
 class SupportTranslation(SupportMotion):
-    """Nodes that move alike along one direction: a shaken base, the grip of a testing machine.
+    """Nodes that move in proportion to one function of time: a shaken base, a grip, a field of displacements.
 
     Parameters
     ----------
     nodes : int [m]
         Indices without repetition.
-    direction : str or float64 [dim]
-        A letter of 'xyz', or a vector, by which the motion is multiplied.
+    direction : str or float64 [dim] or float64 [m, dim]
+        A letter of 'xyz', or a vector, or one for each node, by which the motion is multiplied.
     motion : TimeFunction or (times, values)
         The displacement in m; a table is joined by a cubic spline.
     components : str, optional
@@ -94,17 +94,23 @@ class SupportTranslation(SupportMotion):
         self.nodes = _some_nodes("SupportTranslation", nodes)
         self.motion = time_function(motion)
         self.smooth, self.span = self.motion.smooth, self.motion.span
-        vector, given = _along(direction) if isinstance(direction, str) else _all_of(direction)
-        given = given if components is None else components
-        if not given or set(given) - set(AXES[: len(vector)]):
+        vectors, given = _along(direction) if isinstance(direction, str) else _all_of(direction)
+        if len(vectors) not in (1, len(self.nodes)):
             raise InvalidSystem(
-                f"SupportTranslation: components are '{components}', must be letters of '{AXES[: len(vector)]}'."
+                f"SupportTranslation: there are {len(vectors)} directions for {len(self.nodes)} nodes; give one, or "
+                "one for each."
             )
-        left = [letter for letter, x in zip(AXES, vector, strict=False) if x and letter not in given]
+        given, axes = given if components is None else components, AXES[: vectors.shape[1]]
+        if not given or set(given) - set(axes):
+            raise InvalidSystem(f"SupportTranslation: components are '{components}', must be letters of '{axes}'.")
+        left = [
+            letter for letter, x in zip(AXES, np.abs(vectors).max(axis=0), strict=False) if x and letter not in given
+        ]
         if left:
             raise InvalidSystem(f"SupportTranslation: it moves in {left[0]}, which is not among its components.")
         self.axes = tuple(sorted(AXES.index(letter) for letter in set(given)))
-        self._directions = np.tile(vector[list(self.axes)], (len(self.nodes), 1))
+        along = vectors[:, list(self.axes)]
+        self._directions = np.broadcast_to(along, (len(self.nodes), len(self.axes))).copy()
 
     def displacement(self, t: float) -> Array:
         """Return the displacements [m, c] in m at the time t in s."""
@@ -125,15 +131,22 @@ def _along(direction: str) -> tuple[Array, str]:
         raise InvalidSystem(
             f"SupportTranslation: the direction is '{direction}', must be a letter of '{AXES}' or a vector."
         )
-    return np.eye(len(AXES))[AXES.index(direction)], direction
+    return np.eye(len(AXES))[[AXES.index(direction)]], direction
 
 
 def _all_of(direction: ArrayLike) -> tuple[Array, str]:
-    """Return a vector, checked, and all its components."""
-    vector = np.array(direction, dtype=float)
-    if vector.ndim != 1 or len(vector) > len(AXES) or not (np.isfinite(vector).all() and vector.any()):
-        raise InvalidSystem(f"SupportTranslation: the direction is {direction}, must be a vector other than 0.")
-    return vector, AXES[: len(vector)]
+    """Return vectors [m, dim], checked, and all their components."""
+    vectors = np.array(direction, dtype=float)
+    if (
+        not 1 <= vectors.ndim <= 2
+        or vectors.shape[-1] > len(AXES)
+        or not (np.isfinite(vectors).all() and vectors.any())
+    ):
+        raise InvalidSystem(
+            f"SupportTranslation: the direction is {described(direction)}, must be a vector other than 0, or one for "
+            "each node."
+        )
+    return np.atleast_2d(vectors), AXES[: vectors.shape[-1]]
 
 
 @checked

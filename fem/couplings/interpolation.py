@@ -24,7 +24,7 @@ from symplex.fem.couplings.interpolation_loops import add_matrix, call_of, count
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
-from symplex.fem.energies.neighbour_list import NeighbourListEnergy
+from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy
 from symplex.fem.state import State
 
 _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
@@ -418,8 +418,12 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
 
     @margin.setter
     def margin(self, of_nodes: float) -> None:
-        gain = abs(self.interpolation.weights).sum(axis=1).max(initial=1.0)
-        self.energy.margin = float(gain) * of_nodes
+        self.energy.margin = self._gain * of_nodes
+
+    @property
+    def _gain(self) -> float:
+        """How many times as far as nodes points may move."""
+        return float(abs(self.interpolation.weights).sum(axis=1).max(initial=1.0))
 
     @property
     def possible_nodes(self) -> IntArray:
@@ -454,6 +458,18 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
     def acts_at(self, q: Array) -> bool:
         """Return whether a stencil of the points may be closer than ``reach`` at the nodal positions q [n, dim]."""
         return self.energy.acts_at(self.interpolation.points(q))
+
+    def nearby(self, q: Array, part: float = RENEWED) -> Nearby | None:
+        """Return what acts of the points from q [n, dim] on, with how far nodes may go."""
+        points = self.interpolation.points(q)
+        found = self.energy.nearby(points, part)
+        if found is None:
+            return None
+        moved = np.linalg.norm(points[found.nodes] - found.at, axis=1)
+        left = max(float((np.sqrt(found.rooms) - moved).min(initial=np.inf)), 0.0) / self._gain
+        nodes = self.possible_nodes
+        energy = InterpolatedEnergy(found.energy, self.interpolation)
+        return Nearby(energy, nodes, q[nodes], np.full(len(nodes), left * left))
 
     def renewed(self, q: Array) -> bool:
         """Renew the list of the points at q [n, dim] if it is old; return whether (`NeighbourListEnergy.renewed`)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +32,27 @@ class IncompleteStencils(StepFailed):
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[Array, ...]]]:
         return type(self), (str(self), self.ends)
+
+
+class Nearby(NamedTuple):
+    """What acts of an energy while nodes stay near where they are.
+
+    Attributes
+    ----------
+    energy : Energy
+        All stencils that come closer than ``reach``.
+    nodes : int32 [v]
+        Those that have to stay.
+    at : float64 [v, dim]
+        Where, in m.
+    rooms : float64 [v]
+        The squares in m² of how far they may go from there.
+    """
+
+    energy: Energy
+    nodes: IntArray
+    at: Array
+    rooms: Array
 
 
 class NeighbourListEnergy(Energy):
@@ -125,6 +146,14 @@ class NeighbourListEnergy(Energy):
         What it returns must follow from q alone, whatever is in the list.
         """
         return True
+
+    def nearby(self, q: Array, part: float = RENEWED) -> Nearby | None:
+        """Return what acts from the positions q [n, dim] on, with how far nodes may go until it is to be found again.
+
+        On the way nothing passes through, and nodes move by less than a part of the margin since the list was found.
+        None if it is not known; an energy that knows overrides it.
+        """
+        return None
 
     def settle(self, q: Array) -> None:
         """Find the list at the end q [n, dim] of a step alone, if it was found for both."""

@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         ".field_probes": ("NodalProbe", "RotationProbe", "SolidProbe"),
         ".force_probes": ("BarProbe", "BeamProbe", "ForceProbe", "ReactionProbe", "ShellProbe"),
         ".inelastic_probe": ("InelasticProbe",),
+        ".joint_probe": ("JointProbe",),
         ".probe": ("Probe",),
         ".snapshots": ("Observation",),
         ".solid_fields": ("SolidFields", "nodal_stress", "stress"),

@@ -12,6 +12,7 @@ from symplex.fem.outputs.force_probes import ShellProbe as ShellProbe
 from symplex.fem.outputs.forces import force_on as force_on
 from symplex.fem.outputs.forces import reactions as reactions
 from symplex.fem.outputs.inelastic_probe import InelasticProbe as InelasticProbe
+from symplex.fem.outputs.joint_probe import JointProbe as JointProbe
 from symplex.fem.outputs.probe import Probe as Probe
 from symplex.fem.outputs.snapshots import Observation as Observation
 from symplex.fem.outputs.solid_fields import SolidFields as SolidFields

@@ -18,12 +18,14 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodal
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars
+from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.measures.bars import Bars
 from symplex.fem.outputs.forces import point_of, resultants
 from symplex.fem.outputs.probe import DeferredProbe, Numbers, Probe, chosen_of, require, require_reductions
 from symplex.fem.outputs.snapshots import Needs, Observation, Snapshots
 from symplex.fem.structures.beam import Beams
+from symplex.fem.structures.section_forces import SectionForces
 from symplex.fem.structures.shell import Shells
 
 OfBeams = Literal["axial_force", "shear_force_1", "shear_force_2", "bending_moment_1", "bending_moment_2", "torque"]
@@ -128,6 +130,8 @@ class BeamProbe(Probe):
         The first particle of the beams in the system.
     reduce : sequence of str, optional
         Of ``mean``, ``max``, ``min``, ``sum``; default: each element.
+    inelastic : mapping of str to Inelastic, optional
+        The inelastic parts of the system, of which those of the beams count.
 
     Raises
     ------
@@ -144,12 +148,13 @@ class BeamProbe(Probe):
         members: Nodes | None = None,
         first: Annotated[int, whole(0, 2**31 - 1)] = 0,
         reduce: Sequence[str] = (),
+        inelastic: Mapping[str, Inelastic] | None = None,
     ):
         known = list(OF_BEAMS)
         require("BeamProbe", quantities, known)
         require_reductions("BeamProbe", reduce)
         self._members = chosen_of("BeamProbe", "members", members, len(beams.lines))
-        self.name, self._beams, self._own = name, beams, slice(first, first + len(beams.points))
+        self.name, self._forces = name, SectionForces(beams, inelastic or {}, first)
         self._columns = [known.index(one) for one in quantities]
         labels = [str(k) for k in self._members]
         self._numbers = [Numbers(f"{name}: {OF_BEAMS[one].words}", one, (), labels, None, reduce) for one in quantities]
@@ -157,7 +162,7 @@ class BeamProbe(Probe):
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-        forces = self._beams.section_forces(seen.state.q[self._own])[self._members]
+        forces = self._forces(seen.state)[self._members]
         found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._columns, self._numbers, strict=True)]
         return np.concatenate(found)
 
@@ -184,6 +189,8 @@ class ShellProbe(Probe):
         Of ``mean``, ``max``, ``min``, ``sum``; default: each element.
     labels : sequence of str, optional
         What elements are called in columns; default: their numbers.
+    inelastic : mapping of str to Inelastic, optional
+        The inelastic parts of the system, of which those of the shells count.
 
     Raises
     ------
@@ -202,6 +209,7 @@ class ShellProbe(Probe):
         components: Sequence[str] | None = None,
         reduce: Sequence[str] = (),
         labels: Sequence[str] | None = None,
+        inelastic: Mapping[str, Inelastic] | None = None,
     ):
         require("ShellProbe", quantities, list(OF_SHELLS))
         require_reductions("ShellProbe", reduce)
@@ -212,7 +220,7 @@ class ShellProbe(Probe):
             raise InvalidSystem(
                 f"ShellProbe: labels must be as many as elements, {len(self._elements)}, got {len(called)}."
             )
-        self.name, self._shells, self._own = name, shells, slice(first, first + len(shells.points))
+        self.name, self._forces = name, SectionForces(shells, inelastic or {}, first)
         self._places = [PLACES_OF_SHELLS[one] for one in quantities]
         self._numbers = [
             Numbers(f"{name}: {OF_SHELLS[one].words}", one, OF_SHELLS[one].parts, called, components, reduce)
@@ -222,8 +230,7 @@ class ShellProbe(Probe):
 
     def values(self, seen: Observation) -> Array:
         """Return the numbers [columns] of a state."""
-        of_energies = self._shells.section_forces(seen.state.q[self._own])
-        forces = np.concatenate([of_energies[name] for name in self._shells.cells])[self._elements]
+        forces = self._forces(seen.state)[self._elements]
         found = [numbers.of(forces[None, :, at])[0] for at, numbers in zip(self._places, self._numbers, strict=True)]
         return np.concatenate(found)
 

@@ -17,6 +17,7 @@ from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import System
 
 OfBonds = Literal["damage", "opening"]
+OfHinges = Literal["plastic_rotation", "utilization", "plastic_work"]
 
 
 @checked

@@ -13,6 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.forces import Acting, as_it_is, force_on_nodes
+from symplex.fem.structures.joints import JointReaction
 from symplex.fem.system import Load, State, System
 
 # What probes need at nodes: "q", "v" or "a" of the state, "reactions", which are the forces of supports, or
@@ -90,6 +91,11 @@ class Observation:
         if forces is not None:
             found -= np.where(self.system.fixed, forces, 0.0)
         return found
+
+    @cached_property
+    def joint_reactions(self) -> Mapping[str, JointReaction]:
+        """Force and moment of each joint on its first body, by name."""
+        return self.system.joint_reactions(self.state)
 
     def _force(self, load: Load) -> Array:
         """Return the force [n, dim] in N of a load, of friction against the velocities that it sees."""

@@ -27,7 +27,16 @@ import numpy as np
 
 from symplex.fem.compiled.call import call_hourglass
 from symplex.fem.compiled.kernels import formula, inlined
-from symplex.fem.compiled.lanes import LANES, add_lanes
+from symplex.fem.compiled.lanes import (
+    EIGHT,
+    LANES,
+    add_lanes,
+    aligned,
+    gather_lanes,
+    gather_lanes_along,
+    gather_lanes_between,
+    scatter_lanes,
+)
 from symplex.fem.compiled.prefetch import prefetch
 from symplex.fem.compiled.records import Counts, Indices, Integer, Matrices, Numbers, Record, Rows, UnsignedRows
 from symplex.fem.compiled.vectors import vec3_at
@@ -100,7 +109,7 @@ def elements_per_chunk(points):
 @inlined
 def work(our):
     """Return room for the nodes of a chunk relative to the first ones, or for the forces on them [3 (k − 1), E]."""
-    return np.empty(3 * (our.slopes.shape[1] - 1) * elements_per_chunk(len(our.slopes)))
+    return aligned(3 * (our.slopes.shape[1] - 1) * elements_per_chunk(len(our.slopes)))
 
 
 @inlined
@@ -116,7 +125,7 @@ def have_own_slopes(slopes):
 
 
 @inlined
-def _are_bricks(slopes):
+def are_bricks(slopes):
     """Return whether they are hexahedra of eight nodes and eight points: no other element has as many of both."""
     return len(slopes) == POINTS and slopes.shape[1] == 8
 
@@ -154,37 +163,54 @@ def direction(geometry, f, p):
 @inlined
 def gather(q, our, chunk, x, d):
     """Set d [9, CHUNK] to the tangent vectors of the elements of a chunk at q [3 n_nodes]; x is `work`."""
-    slopes, geometry = our.slopes, our.geometry[chunk]
+    slopes = our.slopes
     if are_edges(slopes):
-        _gather_nodes(q, our.nodes[chunk], our.counts[chunk], CHUNK, 4, CHUNK, geometry, d)
+        gather_edges(q, our, chunk, CHUNK, d)
     else:
         size = elements_per_chunk(len(slopes))
-        _gather_nodes(q, our.nodes[chunk], our.counts[chunk], size, slopes.shape[1], size, geometry, x)
-        interpolate(x, slopes, geometry, d)
+        _gather_nodes(q, our, chunk, size, slopes.shape[1], size, x)
+        interpolate(x, slopes, our.geometry[chunk], d)
 
 
 @inlined
 def gather_edges(q, our, chunk, places, d):
-    """Set so many places of d [9, CHUNK] to the edges of linear tetrahedra."""
-    _gather_nodes(q, our.nodes[chunk], our.counts[chunk], places, 4, CHUNK, our.geometry[chunk], d)
+    """Set so many places of d [9, CHUNK], a multiple of eight, to the edges of linear tetrahedra."""
+    _gather_nodes(q, our, chunk, places, 4, CHUNK, d)
 
 
 @inlined
-def _gather_nodes(q, nodes, n, places, k, size, geometry, x):
-    """Set x [3 (k − 1), size] to the nodes relative to the first; constants of the chunk are fetched meanwhile.
+def _gather_nodes(q, our, chunk, places, k, size, x):
+    """Set x [3 (k − 1), size] to the nodes relative to the first.
 
     Of the size only so many places are set, those after the n elements to the last one of these.
     """
-    numbers = len(geometry) // size
-    for e in range(places):
-        for line in range(0, numbers, NUMBERS_OF_A_LINE):
-            prefetch(geometry, numbers * e + line)  # pyright: ignore[reportCallIssue]
-        first = k * min(e, n - 1)
-        o = THREE * nodes[first]
-        for a in range(1, k):
-            at = THREE * nodes[first + a]
-            for i in range(3):
-                x[(3 * (a - 1) + i) * size + e] = q[at + np.uint64(i)] - q[o + np.uint64(i)]
+    nodes, n, following = our.nodes[chunk], our.counts[chunk], next_chunk(our, chunk)
+    for e in range(0, places, EIGHT):
+        _fetch_geometry(our.geometry[following], 0, e, size)
+        _fetch_nodes(q, our.nodes[following], k, e)
+        gather_lanes(q, nodes, k, e, n, size, x)
+
+
+@inlined
+def next_chunk(our, chunk):
+    """Return the chunk whose numbers are fetched meanwhile."""
+    return min(chunk + 1, len(our.counts) - 1)
+
+
+@inlined
+def _fetch_geometry(geometry, half, e, size):
+    """Start to load what eight elements need of one half of the geometry: all at once would wait for one another."""
+    numbers, first = EIGHT * len(geometry) // (2 * size), half * len(geometry) // 2
+    for number in range(0, numbers, NUMBERS_OF_A_LINE):
+        prefetch(geometry, first + e * numbers // EIGHT + number)  # pyright: ignore[reportCallIssue]
+
+
+@inlined
+def _fetch_nodes(rows, nodes, k, e):
+    """Start to load rows of nodes of some of eight elements: neighbours share them, or the lines that hold them."""
+    for some in range(e, e + EIGHT, max(1, 2 * EIGHT // k)):
+        for a in range(k):
+            prefetch(rows, THREE * nodes[np.uint64(k * some + a)])  # pyright: ignore[reportCallIssue]
 
 
 @inlined
@@ -218,40 +244,15 @@ def gather_edge_increments(q, compensation, q1, our, chunk, places, means, incre
 @inlined
 def _gather_node_increments(q, compensation, q1, our, chunk, places, k, size, means, increments):
     """Set the means and increments [3 (k − 1), size] of the nodes relative to the first one."""
-    nodes, n = our.nodes[chunk], our.counts[chunk]
-    if len(compensation) > 0:
-        _gather_compensated(q, compensation, q1, nodes, n, places, k, size, means, increments)
-    else:
-        _gather_ends(q, q1, nodes, n, places, k, size, means, increments)
-
-
-@inlined
-def _gather_ends(q0, q1, nodes, n, places, k, size, means, increments):
-    for e in range(places):
-        first = k * min(e, n - 1)
-        o = THREE * nodes[first]
-        for i in range(3):
-            u = np.uint64(i)
-            total, change = q0[o + u] + q1[o + u], q1[o + u] - q0[o + u]
-            for a in range(1, k):
-                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
-                means[to] = 0.5 * (q0[at] + q1[at] - total)
-                increments[to] = q1[at] - q0[at] - change
-
-
-@inlined
-def _gather_compensated(q, compensation, dq, nodes, n, places, k, size, means, increments):
-    """Do so by differences no larger than an edge, however far the body is."""
-    for e in range(places):
-        first = k * min(e, n - 1)
-        o = THREE * nodes[first]
-        for i in range(3):
-            u = np.uint64(i)
-            for a in range(1, k):
-                at, to = THREE * nodes[first + a] + u, (3 * (a - 1) + i) * size + e
-                change = dq[at] - dq[o + u]
-                means[to] = (q[at] - q[o + u]) + ((compensation[at] - compensation[o + u]) + 0.5 * change)
-                increments[to] = change
+    nodes, n, following = our.nodes[chunk], our.counts[chunk], next_chunk(our, chunk)
+    for e in range(0, places, EIGHT):
+        _fetch_geometry(our.geometry[following], 0, e, size)
+        _fetch_nodes(q, our.nodes[following], k, e)
+        _fetch_nodes(q1, our.nodes[following], k, e)
+        if len(compensation) > 0:
+            gather_lanes_along(q, compensation, q1, nodes, k, e, n, size, means, increments)
+        else:
+            gather_lanes_between(q, q1, nodes, k, e, n, size, means, increments)
 
 
 @inlined
@@ -259,7 +260,7 @@ def interpolate(x, slopes, geometry, d):
     """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), E]."""
     if have_own_slopes(slopes):
         _interpolate_apart(x, geometry, own_slopes(slopes, geometry), d)
-    elif _are_bricks(slopes):
+    elif are_bricks(slopes):
         interpolate_bricks(x, slopes.ravel(), d)
     else:
         _interpolate_together(x, slopes, d)
@@ -301,7 +302,7 @@ def _interpolate_together(x, slopes, d):
 @inlined
 def room_of_hourglasses(our):
     """Return room for the forces of the hourglass energy, if the elements have one: on nodes 1–7 and on d_a."""
-    return np.empty((30 if have_own_slopes(our.slopes) else 0) * CHUNK)
+    return aligned((30 if have_own_slopes(our.slopes) else 0) * CHUNK)
 
 
 @inlined
@@ -332,6 +333,8 @@ def add_energies(our, chunk, W, out):
     """
     points, n = len(our.slopes), our.counts[chunk]
     size, whole = elements_per_chunk(points), 0.0
+    for e in range(0, n, EIGHT):
+        _fetch_geometry(our.geometry[next_chunk(our, chunk)], 1, e, size)
     for e in range(n):
         total = W[e]
         for g in range(1, points):
@@ -357,13 +360,13 @@ def scatter(t, our, chunk, f, u, out):
         else:
             integrate(t, slopes, f)
         size = elements_per_chunk(len(slopes))
-        _scatter_nodes(f, our.nodes[chunk], our.counts[chunk], slopes.shape[1], size, out)
+        _scatter_nodes(f, our, chunk, slopes.shape[1], size, out)
 
 
 @inlined
 def scatter_edges(t, our, chunk, out):
     """Add the forces t [9, CHUNK] on the edges of linear tetrahedra to out [3 n_nodes]."""
-    _scatter_nodes(t, our.nodes[chunk], our.counts[chunk], 4, CHUNK, out)
+    _scatter_nodes(t, our, chunk, 4, CHUNK, out)
 
 
 @formula
@@ -386,7 +389,7 @@ def _integrate_apart(t, k, geometry, first, u, f):
 @inlined
 def integrate(t, slopes, f):
     """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), E]."""
-    if _are_bricks(slopes):
+    if are_bricks(slopes):
         integrate_bricks(t, slopes.ravel(), f)
     else:
         _integrate_together(t, slopes, f)
@@ -406,15 +409,10 @@ def _integrate_together(t, slopes, f):
 
 
 @inlined
-def _scatter_nodes(f, nodes, n, k, size, out):
+def _scatter_nodes(f, our, chunk, k, size, out):
     """Add f [3 (k − 1), size] to the nodes, and minus their sum to the first one."""
-    for e in range(n):
-        first = k * e
-        o = THREE * nodes[first]
-        for i in range(3):
-            total = 0.0
-            for a in range(1, k):
-                force = f[(3 * (a - 1) + i) * size + e]
-                out[THREE * nodes[first + a] + np.uint64(i)] += force
-                total += force
-            out[o + np.uint64(i)] -= total
+    n, following = our.counts[chunk], next_chunk(our, chunk)
+    for e in range(0, n, EIGHT):
+        _fetch_geometry(our.geometry[following], 1, e, size)
+        _fetch_nodes(out, our.nodes[following], k, e)
+        scatter_lanes(f, our.nodes[chunk], k, e, n, size, out)

@@ -13,6 +13,11 @@ S is 2 ∂/∂C of the incremental potential W + Wp, W = K/2 θ² + |q s|²/4μ 
 
 with σ_i = q s_i + K θ, d = ε_i − ε_j, B_ij = b_i b_j + b_j b_i and the slope H of σy at the end.
 
+By the mean normal, of second order in the increment (Rice and Tracey 1973), internal variables flow along n ∥ s⁰ + s,
+s⁰ being the stress at the start: |s − 2μ Δγ n| = √(2/3) σy, ε¹ = ε − Δγ n, which is not coaxial to ε. In the axes of L,
+
+    Cp⁻¹ ← L exp(−ε) exp(2ε¹) exp(−ε) Lᵀ.
+
 The flow stress is σ = h(α) r(Δα/Δt) (1 − Θ^m): hardening h, rate r (1 + C ln of Johnson and Cook, or 1 + (·)^m of
 Cowper and Symonds), and temperature, which is that of the start of an increment.
 
@@ -33,7 +38,8 @@ Of its derivative M = 2μ (e − x N) + K θ 1 the stress is S = Σ M_ij d/sinh 
 
 a is stored as A = F_p⁻¹ a F_p⁻ᵀ of the reference configuration.
 
-Sources: Simo (1992) for the multiplicative law in logarithmic strains; Ortiz and Stainier (1999) for the potential.
+Sources: Simo (1992) for the multiplicative law in logarithmic strains; Ortiz and Stainier (1999) for the potential;
+Rice and Tracey (1973) for the mean normal.
 """
 
 from __future__ import annotations
@@ -45,6 +51,7 @@ from symplex.fem.compiled.vectors import (
     Mat3,
     Sym3,
     Vec3,
+    added,
     cofactors,
     contracted,
     dot,
@@ -59,7 +66,7 @@ from symplex.fem.compiled.vectors import (
 (SIGMA, MODULUS, VOCE, DELTA, POWER_MODULUS, POWER, RATE, LOGARITHMIC, EXPONENT, BACK, RECOVERY, HEAT, START) = range(
     13
 )
-(REFERENCE, MELTING, SOFTENING, CONSTANTS) = range(13, 17)
+(REFERENCE, MELTING, SOFTENING, MEAN_NORMAL, CONSTANTS) = range(13, 18)
 
 _NEAR = 0.1  # |Z| up to which strains are found without eigenvectors
 _SWEEPS = 16  # of Jacobi's method, which converges quadratically: five are the rule
@@ -83,9 +90,11 @@ def yield_stress(alpha, constants, points):
             return points[1, k], 0.0
         slope = (points[1, k + 1] - points[1, k]) / (points[0, k + 1] - points[0, k])
         return points[1, k] + slope * (alpha - points[0, k]), slope
-    fading = np.exp(-constants[DELTA] * alpha)
-    sigma = constants[SIGMA] + constants[MODULUS] * alpha + constants[VOCE] * (1.0 - fading)
-    slope = constants[MODULUS] + constants[VOCE] * constants[DELTA] * fading
+    sigma, slope = constants[SIGMA] + constants[MODULUS] * alpha, constants[MODULUS]
+    if constants[VOCE] > 0.0:
+        fading = np.exp(-constants[DELTA] * alpha)
+        sigma += constants[VOCE] * (1.0 - fading)
+        slope += constants[VOCE] * constants[DELTA] * fading
     if constants[POWER_MODULUS] > 0.0:
         power = constants[POWER]
         sigma += constants[POWER_MODULUS] * alpha**power
@@ -181,28 +190,48 @@ def dissipated(alpha, x, h, temperature, constants, points):
     return thermal_factor(temperature, constants) * work_between(alpha, x, constants, points)
 
 
-@formula
-def flow(equivalent, alpha, mu, h, temperature, constants, points):
-    """Return x = Δα of the radial return, and the slope of σ at its end; 0 where the trial stress does not yield.
+@inlined
+def is_linear(constants, points):
+    """Return whether the flow stress grows linearly with the plastic strain of an increment."""
+    return (
+        points.shape[1] == 0 and constants[VOCE] == 0.0 and constants[POWER_MODULUS] == 0.0 and constants[RATE] == 0.0
+    )
 
-    It solves f(x) = √(3/2) |s| − 3μ x − σ(x) = 0 by Newton's method between bounds, f being decreasing.
+
+@formula
+def flow_along(along, across, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the return along a direction N, and the slope of σ at its end; 0 where nothing yields.
+
+    Of the equivalent trial stress, along N and across it (0 of the radial return), it solves
+
+    f(x) = √((along − 3μ x)² + across²) − σ(x) = 0
+
+    by Newton's method between bounds, f being decreasing.
     """
     sigma, slope = flow_stress(alpha, 0.0, h, temperature, constants, points)
+    equivalent = along if across == 0.0 else np.sqrt(along * along + across * across)
     excess = equivalent - sigma
     if not excess > 0.0:
         return 0.0, 0.0
-    low, high = 0.0, excess / (3.0 * mu)  # σ does not decrease
+    low, high = 0.0, (excess if across == 0.0 else along) / (3.0 * mu)  # σ does not decrease
     x = excess / (3.0 * mu + slope)
-    if not x > 0.0:  # an infinite slope
+    if across == 0.0 and is_linear(constants, points):
+        return x, slope
+    if not 0.0 < x < high:  # an infinite slope
         x = 0.5 * high
     for _ in range(_ITERATIONS):
         sigma, slope = flow_stress(alpha, x, h, temperature, constants, points)
-        f = equivalent - 3.0 * mu * x - sigma
+        size, steep = along - 3.0 * mu * x, 3.0 * mu
+        if across > 0.0:
+            radius = np.sqrt(size * size + across * across)
+            steep *= size / radius
+            size = radius
+        f = size - sigma
         if f > 0.0:
             low = max(low, x)
         else:
             high = min(high, x)
-        new = x + f / (3.0 * mu + slope)
+        new = x + f / (steep + slope)
         if not low <= new <= high:
             new = 0.5 * (low + high)
         if abs(new - x) <= _CLOSE * x or abs(f) <= _ROUNDING * equivalent:
@@ -210,6 +239,36 @@ def flow(equivalent, alpha, mu, h, temperature, constants, points):
             break
         x = new
     return x, flow_stress(alpha, x, h, temperature, constants, points)[1]
+
+
+@inlined
+def flow(equivalent, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the radial return, and the slope of σ at its end; 0 where the trial stress does not yield."""
+    return flow_along(equivalent, 0.0, alpha, mu, h, temperature, constants, points)
+
+
+@formula
+def mean_flow(a, b, c, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the return along the mean normal N = (X0 + X)/m and 2μ Δγ/m; then how ψ + Wp depends on X.
+
+    Given are a = |X|² of the trial stress, b = X0 · X and c = |X0|² of the stress at the start. With A = 3/2 a and
+    D = √(3/2) (a + b)/m, A − 6μ x D + 9μ² x² = σ², and ψ + Wp = σ²/6μ + ∫ σ dα; the last two numbers are the factors
+    of X and X0 in its derivative by the strain.
+    """
+    m2 = a + 2.0 * b + c
+    m = np.sqrt(m2)
+    along = np.sqrt(1.5) * (a + b) / m
+    across2 = 1.5 * (a - (a + b) * (a + b) / m2)
+    across = np.sqrt(across2) if across2 > 0.0 else 0.0
+    x, slope = flow_along(along, across, alpha, mu, h, temperature, constants, points)
+    if not x > 0.0:
+        return 0.0, 0.0, 1.0, 0.0
+    sigma = flow_stress(alpha, x, h, temperature, constants, points)[0]
+    turned = 6.0 * mu * x * np.sqrt(1.5) / m
+    by_a = 1.5 - turned * (1.0 - 0.5 * (a + b) / m2)
+    by_b = -turned * (1.0 - (a + b) / m2)
+    change = (sigma * slope / (3.0 * mu) + sigma) / (6.0 * mu * along - 18.0 * mu * mu * x + 2.0 * sigma * slope)
+    return x, 2.0 * mu * np.sqrt(1.5) * x / m, 4.0 * mu * change * by_a, 2.0 * mu * change * by_b
 
 
 # -- back stress ------------------------------------------------------------------------------------------------------
@@ -415,6 +474,40 @@ def near_strain(F, P):
 
 
 @formula
+def strain_in_axes(F, P):
+    """Return ε = dev ½ ln Ce in the axes of L, and L, of any strain."""
+    near, e, _, _, L = near_strain(F, P)
+    if not near:
+        stretches, n = eigenpairs(gram(transposed(F @ L)))
+        e = weighted(deviator((0.5 * np.log(stretches[0]), 0.5 * np.log(stretches[1]), 0.5 * np.log(stretches[2]))), n)
+    return e, L
+
+
+@formula
+def exponential_of(Y):
+    """Return exp Y of a symmetric Y."""
+    if contracted(Y, Y) < 1e-2:
+        return near_exponential(Y)
+    values, n = eigenpairs(Y)
+    return weighted((np.exp(values[0]), np.exp(values[1]), np.exp(values[2])), n)
+
+
+@formula
+def potential_stress(M, F, P):
+    """Return S = ∂/∂E of a function of ε in the axes of L, whose derivative is M."""
+    L = factor(P)
+    stretches, n = eigenpairs(gram(transposed(F @ L)))
+    strains = Vec3(0.5 * np.log(stretches[0]), 0.5 * np.log(stretches[1]), 0.5 * np.log(stretches[2]))
+    b = n @ transposed(L)
+    b = Mat3(
+        (1.0 / np.sqrt(stretches[0])) * b[0],
+        (1.0 / np.sqrt(stretches[1])) * b[1],
+        (1.0 / np.sqrt(stretches[2])) * b[2],
+    )
+    return stress_of(symmetric(n @ (full(M) @ transposed(n))), strains, b)
+
+
+@formula
 def near_exponential(Y):
     """Return exp Y of a symmetric Y with |Y| below 0.1, by its series."""
     series = plus((1.0 / 11.0) * Y, 1.0)
@@ -451,31 +544,45 @@ def d_coth(d):
     return d / np.tanh(d)
 
 
-@inlined
-def add_rank_one(factor_, u, v, D):
-    """Add factor u ⊗ v to D [6, 6], the rows in the order of a symmetric matrix."""
+@added
+def add_pairs(pairs):
+    """Add Σ u ⊗ v of pairs of symmetric matrices to D [36], the rows in the order of their components."""
     for i in range(6):
         for j in range(6):
-            D[i, j] += factor_ * u[i] * v[j]
+            (u, v), *others = pairs
+            total = u[i] * v[j]
+            for u, v in others:
+                total = total + u[i] * v[j]
+            yield total
+
+
+@added
+def add_symmetrized(factor, rank_one, A):
+    """Add factor A ⊙ A, ½ (A_ik A_jl + A_il A_jk), and rank_one A ⊗ A to D [36]."""
+    pairs, place = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), ((0, 3, 4), (3, 1, 5), (4, 5, 2))
+    for m, (i, j) in enumerate(pairs):
+        for n, (k, p) in enumerate(pairs):
+            both = A[place[i][k]] * A[place[j][p]] + A[place[i][p]] * A[place[j][k]]
+            yield (0.5 * factor) * both + rank_one * (A[m] * A[n])
 
 
 @formula
 def add_elasticity(strains, b, K, mu, q, mu_t, s, size, stresses, D):
     """Add ℂ to D [6, 6], which takes shear strains twice; see the formula above."""
-    for i in range(3):
-        u = square(b[i])
-        for j in range(3):
-            value = K - 2.0 * q * mu / 3.0
-            if size > 0.0:
-                value += 2.0 * (mu_t - q * mu) * s[i] * s[j] / (size * size)
-            if i == j:
-                value += 2.0 * q * mu - 2.0 * stresses[i]
-            add_rank_one(value, u, square(b[j]), D)
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        u = _doubled(b[i], b[j])
-        value = q * mu * d_coth(strains[i] - strains[j]) - 0.5 * (stresses[i] + stresses[j])
-        add_rank_one(value, u, u, D)
+    u0, u1, u2 = square(b[0]), square(b[1]), square(b[2])
+    B0, B1, B2 = _doubled(b[1], b[2]), _doubled(b[2], b[0]), _doubled(b[0], b[1])
+    flow_ = 2.0 * (mu_t - q * mu) / (size * size) if size > 0.0 else 0.0
+    both = K - 2.0 * q * mu / 3.0
+    own = 2.0 * q * mu
+    f0, f1, f2 = flow_ * s[0], flow_ * s[1], flow_ * s[2]
+    w0 = (both + f0 * s[0] + own - 2.0 * stresses[0]) * u0 + (both + f0 * s[1]) * u1 + (both + f0 * s[2]) * u2
+    w1 = (both + f1 * s[0]) * u0 + (both + f1 * s[1] + own - 2.0 * stresses[1]) * u1 + (both + f1 * s[2]) * u2
+    w2 = (both + f2 * s[0]) * u0 + (both + f2 * s[1]) * u1 + (both + f2 * s[2] + own - 2.0 * stresses[2]) * u2
+    v0 = q * mu * d_coth(strains[1] - strains[2]) - 0.5 * (stresses[1] + stresses[2])
+    v1 = q * mu * d_coth(strains[2] - strains[0]) - 0.5 * (stresses[2] + stresses[0])
+    v2 = q * mu * d_coth(strains[0] - strains[1]) - 0.5 * (stresses[0] + stresses[1])
+    pairs = ((u0, w0), (u1, w1), (u2, w2), (B0, v0 * B0), (B1, v1 * B1), (B2, v2 * B2))
+    add_pairs(D.reshape(36), 0, 1, pairs)
 
 
 @expanded

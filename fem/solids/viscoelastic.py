@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from math import tanh
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
-from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.energies.inelastic import Inelastic
+from symplex.fem.energies.maxwell import MaxwellElements
 from symplex.fem.solids.hourglass import moduli_of, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import PRODUCTS, HourglassStrains, matrices_of
 from symplex.fem.solids.solid import Solid
@@ -65,15 +64,8 @@ class Viscoelastic(Inelastic):
     """
 
     def __init__(self, solid: Solid, moduli: ArrayLike, times: ArrayLike):
-        self.moduli, self.times = np.atleast_1d(np.array(moduli, float)), np.atleast_1d(np.array(times, float))
-        if self.moduli.ndim != 1 or self.moduli.shape != self.times.shape or not len(self.times):
-            raise InvalidSystem(
-                f"Viscoelastic: there are {self.moduli.size} moduli and {self.times.size} times; each Maxwell element "
-                "has one of both."
-            )
-        for name, values, unit in (("moduli", self.moduli, "Pa"), ("times", self.times, "s")):
-            if not np.all((values > 0.0) & (values < np.inf)):
-                raise InvalidSystem(f"Viscoelastic: {name} must be positive; they are {values.tolist()} {unit}.")
+        self._elements = MaxwellElements("Viscoelastic", moduli, times, " Pa")
+        self.moduli, self.times = self._elements.moduli, self._elements.times
         self._points = StrainPoints(solid, "Viscoelastic")
         self._hourglasses: HourglassStrains | None = None
         components, geometry = _COMPONENTS, self._points.hexahedra
@@ -105,13 +97,8 @@ class Viscoelastic(Inelastic):
         InvalidSystem
             If the ratios are not such, or as the constructor.
         """
-        g = np.atleast_1d(np.array(ratios, float))
-        if not (np.all(g > 0.0) and g.sum() < 1.0):
-            raise InvalidSystem(
-                f"Viscoelastic: ratios must be positive, and their sum below 1; they are {g.tolist()}, together "
-                f"{g.sum():g}."
-            )
-        return cls(solid, g / (1.0 - g.sum()) * solid.material.lame_constants[1], times)
+        moduli = MaxwellElements.of_prony("Viscoelastic", ratios) * solid.material.lame_constants[1]
+        return cls(solid, moduli, times)
 
     def unstrained(self) -> Array:
         """Return the internal variables of a body that has not been strained before: those of C = 1."""
@@ -142,7 +129,7 @@ class Viscoelastic(Inelastic):
     ) -> None:
         """Add by_q ∂f/∂q1 to the blocks out [nnz, 3, 3], of `mean_force` or of `force`."""
         # ∂S/∂d1 is Σ μ_i/(1 + r) at the end, and half of it between
-        modulus = float(np.sum(self.moduli / (1.0 + self._ratios(h))))
+        modulus = self._elements.modulus(h)
         elasticity = 2.0 * modulus * DEVIATOR[None]
         x = x1 = q1[self.nodes]
         if mean:
@@ -163,13 +150,9 @@ class Viscoelastic(Inelastic):
 
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment of h s, and the dissipation in J."""
-        r = self._ratios(h)
-        change = 0.5 * (self._strains(q0[self.nodes])[1] + self._strains(q1[self.nodes])[1]) - z0  # d_m − A_0
-        e = (1.0 - r) / (1.0 + r)
-        dissipated = float((self.moduli * (1.0 - e**2)) @ self._squared(change))
-        change *= 1.0 - e[:, None, None, None]
-        change += z0
-        return change, dissipated
+        d0, d1 = (self._strains(q[self.nodes])[1] for q in (q0, q1))
+        z1, change, dissipating = self._elements.after(d0, z0, d1, h)
+        return z1, float(dissipating @ self._squared(change))
 
     def cauchy(self, q: Array, z: Array) -> Array:
         """Return the overstress F S Fᵀ/J [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element.
@@ -187,10 +170,6 @@ class Viscoelastic(Inelastic):
         return F @ S @ F.swapaxes(-1, -2) / np.linalg.det(F)[..., None, None]
 
     # -- at the points of quadrature ----------------------------------------------------------------------------
-
-    def _ratios(self, h: float) -> Array:
-        """Return r = tanh(h/(2τ)) [i], by which e = (1 − r)/(1 + r)."""
-        return np.array([tanh(0.5 * h / time) for time in self.times])
 
     def _strains(self, x: Array) -> tuple[Array, Array]:
         """Return F [m, g, 3, 3] and the components of d, and Q [m, g, 6 or 18], with nodes at x [m, k, 3]."""
@@ -210,22 +189,15 @@ class Viscoelastic(Inelastic):
         return out
 
     def _at_end(self, q0: Array, z0: Array, x1: Array, h: float) -> tuple[Array, Array]:
-        """Return F and S at the end: A_1 = A_0 + (1 − e)(d_m − A_0), 1 − e = 2r/(1 + r)."""
+        """Return F and S at the end."""
         F, d = self._strains(x1)
-        S = np.zeros_like(d)
-        d0 = d if h == 0.0 else self._strains(q0[self.nodes])[1]
-        for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
-            S += modulus * (d - A - 2.0 * r / (1.0 + r) * (0.5 * (d0 + d) - A))
-        return F, S
+        return F, self._elements.at_end(d if h == 0.0 else self._strains(q0[self.nodes])[1], z0, d, h)
 
     def _over(self, x0: Array, z0: Array, x1: Array, h: float) -> tuple[Array, Array, Array]:
-        """Return F_m, F_1 and S of an increment: d_m − (A_0 + A_1)/2 = (d_m − A_0)/(1 + r)."""
+        """Return F_m, F_1 and S of an increment."""
         F0, d0 = self._strains(x0)
         F1, d1 = self._strains(x1)
-        S, mean = np.zeros_like(d0), 0.5 * (d0 + d1)
-        for modulus, r, A in zip(self.moduli, self._ratios(h), z0, strict=True):
-            S += modulus / (1.0 + r) * (mean - A)
-        return 0.5 * (F0 + F1), F1, S
+        return 0.5 * (F0 + F1), F1, self._elements.over(d0, z0, d1, h)
 
     def _hourglass_stress(self, S: Array) -> Array:
         """Return T [m, 12] in N/m."""

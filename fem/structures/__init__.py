@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".beam": ("Beams", "beams"),
         "..couplings.cohesive": ("CohesiveFaces",),
+        ".coupling": ("Coupling",),
         ".frames": ("Frames",),
         ".joint_laws": ("JointLoad", "JointSpring"),
         ".joints": ("Joint", "JointReaction"),
@@ -16,7 +17,9 @@ __all__, __getattr__, __dir__ = public(
         ".rigidity": ("body_particles",),
         ".sections": ("BeamProperties", "Section"),
         ".shell": ("Shells", "shells"),
+        ".viscoelastic_sections": ("ViscoelasticSections",),
         ".viscous_measures": ("ViscousMeasures",),
         ".yielding": ("YieldingBar",),
+        ".yielding_beams": ("YieldingBeams",),
     },
 )

@@ -4,6 +4,7 @@
 from symplex.fem.couplings.cohesive import CohesiveFaces as CohesiveFaces
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
+from symplex.fem.structures.coupling import Coupling as Coupling
 from symplex.fem.structures.frames import Frames as Frames
 from symplex.fem.structures.joint_laws import JointLoad as JointLoad
 from symplex.fem.structures.joint_laws import JointSpring as JointSpring
@@ -19,5 +20,7 @@ from symplex.fem.structures.sections import BeamProperties as BeamProperties
 from symplex.fem.structures.sections import Section as Section
 from symplex.fem.structures.shell import Shells as Shells
 from symplex.fem.structures.shell import shells as shells
+from symplex.fem.structures.viscoelastic_sections import ViscoelasticSections as ViscoelasticSections
 from symplex.fem.structures.viscous_measures import ViscousMeasures as ViscousMeasures
 from symplex.fem.structures.yielding import YieldingBar as YieldingBar
+from symplex.fem.structures.yielding_beams import YieldingBeams as YieldingBeams

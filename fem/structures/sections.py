@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import isfinite, pi
+from math import isfinite, pi, sqrt
 from typing import Annotated, Self, final
 
 import numpy as np
@@ -75,6 +75,9 @@ class Section:
         The torsion constant in m⁴.
     k1, k2 : float, default 5/6
         Which part of the area carries shear along the axes 1 and 2.
+    Z1, Z2, Zt : float, optional
+        The plastic moduli ∫|x₂| dA and ∫|x₁| dA, from the axes that halve the area, and that of torsion, in m³: the
+        moments at which all of it flows are σy Z1, σy Z2 and σy Zt/√3. Shapes have them.
     """
 
     area: Annotated[float, positive("m²")]
@@ -83,6 +86,9 @@ class Section:
     J: Annotated[float, positive("m⁴")]
     k1: Annotated[float, positive("")] = 5.0 / 6.0
     k2: Annotated[float, positive("")] = 5.0 / 6.0
+    Z1: Annotated[float | None, positive("m³")] = None
+    Z2: Annotated[float | None, positive("m³")] = None
+    Zt: Annotated[float | None, positive("m³")] = None
 
     @classmethod
     @checked
@@ -92,7 +98,10 @@ class Section:
         long, short = max(height, width), min(height, width)
         series = float((np.tanh(0.5 * pi * _TERMS * long / short) / _TERMS**5).sum())
         torsion = long * short**3 * (1.0 - 192.0 / pi**5 * short / long * series) / 3.0
-        return cls(height * width, height * width**3 / 12.0, width * height**3 / 12.0, torsion)
+        plastic = 0.25 * height * width**2, 0.25 * width * height**2, _heap(height, width)
+        return cls(
+            height * width, height * width**3 / 12.0, width * height**3 / 12.0, torsion, 5.0 / 6.0, 5.0 / 6.0, *plastic
+        )
 
     @classmethod
     @checked
@@ -113,7 +122,8 @@ class Section:
     def _round(cls, outer: float, inner: float) -> Self:
         moment, m = 0.25 * pi * (outer**4 - inner**4), (inner / outer) ** 2
         k = 6.0 * (1.0 + m) ** 2 / (7.0 * (1.0 + m) ** 2 + 20.0 * m)
-        return cls(pi * (outer**2 - inner**2), moment, moment, 2.0 * moment, k, k)
+        Z = 4.0 / 3.0 * (outer**3 - inner**3)
+        return cls(pi * (outer**2 - inner**2), moment, moment, 2.0 * moment, k, k, Z, Z, 0.5 * pi * Z)
 
     @classmethod
     @checked
@@ -131,6 +141,9 @@ class Section:
             4.0 * enclosed**2 * thickness / middle,
             2.0 * height * thickness / area,
             2.0 * width * thickness / area,
+            0.25 * (height * width**2 - h * w**2),
+            0.25 * (width * height**2 - w * h**2),
+            2.0 * enclosed * thickness,
         )
 
     @classmethod
@@ -152,7 +165,24 @@ class Section:
             (2.0 * width * flange**3 + h * web**3) / 3.0,
             h * web / area,
             5.0 / 3.0 * width * flange / area,
+            0.5 * flange * width**2 + 0.25 * h * web**2,
+            0.25 * (width * height**2 - (width - web) * h**2),
+            2.0 * _heap(width, flange) + (_heap(h, web) if h > 0.0 else 0.0),
         )
+
+    @checked
+    def limits(self, yield_stress: Annotated[float, positive("Pa")]) -> tuple[float, float, float, float]:
+        """Return N_p in N and M_p1, M_p2, T_p in N m, at which all of the section flows, for `YieldingBeams`.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is given by its numbers, without plastic moduli.
+        """
+        if self.Z1 is None or self.Z2 is None or self.Zt is None:
+            raise InvalidSystem("Section: sections that yield need the plastic moduli Z1, Z2 and Zt (m³).")
+        sigma = yield_stress
+        return sigma * self.area, sigma * self.Z1, sigma * self.Z2, sigma * self.Zt / sqrt(3.0)
 
     @checked
     def of(self, material: LameMaterial) -> BeamProperties:
@@ -167,6 +197,12 @@ class Section:
             density * self.area,
             (density * self.I2, density * self.I1),
         )
+
+
+def _heap(one: float, other: float) -> float:
+    """Return the plastic modulus of torsion of a rectangle in m³: twice the volume of a heap of sand of slope 1."""
+    long, short = max(one, other), min(one, other)
+    return short**2 * (3.0 * long - short) / 6.0
 
 
 def _require(what: str, **lengths: float) -> None:

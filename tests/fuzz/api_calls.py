@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
+from symplex.base.columns import Column
+from symplex.runs.history import HistoryWriter
 from symplex.runs.results import RunFolder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+QUARTER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]])
 CELLS = np.array([[0, 1, 2, 3]], np.int32)
 PAIRS = np.array([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]], np.int32)
 MASS = np.array([1.0, 2.0, 1.5, 1.0])
@@ -36,6 +39,7 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+QUADRATIC = sx.meshes.quadratic(sx.Mesh(POINTS, {"triangle": np.array([[0, 1, 2]], np.int32)}))
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
 OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
@@ -117,6 +121,11 @@ frequencies = [10.0]
 at = [{ name = "top", body = "cube", group = "z_max" }]
 """
 )
+NOISY = SHAKEN.replace(
+    "frequencies = [10.0]", "psd = { frequencies = [1, 90], values = [1, 2] }\nmodes = 3\nratio = 0.1"
+)
+QUAKE = NOISY.replace("psd =", "spectrum =").replace("displacement", "acceleration")
+QUAKE = QUAKE.replace('kind = "sine", frequency = 10', 'kind = "table", times = [0, 1], factors = [0, 1]')
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
 
 
@@ -165,6 +174,14 @@ def furnish() -> None:
     momenta = ",".join(f"{name}_{axis}" for name in ("momentum", "angular_momentum") for axis in "xyz")
     rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
     Path("kept/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    Path("probed").mkdir(exist_ok=True)
+    Path("probed/scenario.toml").write_text(f'{SCENARIO}\n[[probe]]\nname = "head"\nbody = "cube"\n', "utf-8")
+    Path("probed/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    declared = {"t": Column("t", "s", "time"), "acceleration_z": Column("acceleration_z", "m/s²")}
+    if not Path("probed/probe-head.csv").exists():
+        with HistoryWriter("probed/probe-head.csv", declared, units=True) as file:
+            for k in range(9):
+                file.append({"t": 0.1 * k, "acceleration_z": float(k % 3)})
     _keep_study(Path("kept-study"))
     Path("kept-comparison").mkdir(exist_ok=True)
     Path("kept-comparison/comparison.json").write_text(
@@ -201,6 +218,17 @@ def swing_on(joint: sx.structures.Joint) -> None:
 def hinge() -> sx.structures.Joint:
     """Return a hinge on the ground."""
     return sx.structures.Joint("revolute", (CELLS[0], None), POINTS, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
+def move_with(coupling: sx.structures.Coupling) -> None:
+    """Let a frame move for a step, and nodes with it."""
+    points = np.concatenate([POINTS, POINTS[:2] + 2.0])
+    tied = sx.System(np.ones(6), {}, frames=sx.structures.Frames(CELLS, points), joints={"tie": coupling})
+    state = sx.EnergyMomentum(1e-3).start(tied, tied.state(points)).advance(1e-3)
+    finite([state.q, state.v])
 
 
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
@@ -243,6 +271,14 @@ def apply(load: Callable[..., Any]) -> None:
     """Take a load into a system and look at its forces."""
     loaded = system(loads={"load": load})
     finite(start(loaded).a)
+
+
+def flow_of(part):
+    """An increment of a beam."""
+    q = OF_BEAM.points + 1e-2 * np.random.default_rng(0).normal(size=OF_BEAM.points.shape)
+    z = part.relaxed(OF_BEAM.points)
+    finite(part.mean_force(OF_BEAM.points, z, q, 0.1))
+    part.after(OF_BEAM.points, z, q, 0.1)
 
 
 def relax(part: Any) -> None:
@@ -534,12 +570,25 @@ def calls() -> dict[str, Call]:
             viscosity=[[[0.1]]],
         ),
         "Moment": _call(sx.structures.Moment, apply, particles=CELLS, mass=MASS, moment=[1.0, 2.0, 3.0], history=1.0),
-        "Section": _call(sx.structures.Section, ignore, area=0.1, I1=1e-3, I2=2e-3, J=1e-3, k1=0.8, k2=0.9),
+        "Section": _call(
+            sx.structures.Section,
+            ignore,
+            area=0.1,
+            I1=1e-3,
+            I2=2e-3,
+            J=1e-3,
+            k1=0.8,
+            k2=0.9,
+            Z1=1e-2,
+            Z2=1e-2,
+            Zt=1e-2,
+        ),
         "Section.rectangle": _call(sx.structures.Section.rectangle, ignore, height=0.1, width=0.2),
         "Section.circle": _call(sx.structures.Section.circle, ignore, radius=0.1),
         "Section.pipe": _call(sx.structures.Section.pipe, ignore, radius=0.1, thickness=0.01),
         "Section.box": _call(sx.structures.Section.box, ignore, height=0.1, width=0.2, thickness=0.01),
         "Section.i_beam": _call(sx.structures.Section.i_beam, ignore, height=0.2, width=0.1, web=0.01, flange=0.01),
+        "Section.limits": _call(sx.structures.Section.circle(0.1).limits, ignore, yield_stress=1e8),
         "Section.of": _call(sx.structures.Section.circle(0.1).of, ignore, material=RUBBER),
         "BeamProperties": _call(
             sx.structures.BeamProperties,
@@ -692,7 +741,9 @@ def calls() -> dict[str, Call]:
             components=["11", "norm"],
             reduce=["max"],
             labels=["a"],
+            inelastic={},
         ),
+        "divided_faces": _call(sx.meshes.divided_faces, ignore, mesh=QUADRATIC, pieces=2),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
@@ -702,6 +753,7 @@ def calls() -> dict[str, Call]:
             members=[0],
             first=0,
             reduce=["sum"],
+            inelastic={},
         ),
         "ReactionProbe": _call(
             sx.outputs.ReactionProbe,
@@ -742,6 +794,7 @@ def calls() -> dict[str, Call]:
         "ViscousStress": _call(sx.ViscousStress, apply, solid=ELASTIC, viscosity=0.1, bulk=0.2),
         "ViscousStress.proportional": _call(sx.ViscousStress.proportional, apply, solid=ELASTIC, time=0.01),
         "Plastic": _call(sx.Plastic, flow, solid=BRICK, hardening=sx.Hardening(0.01)),
+        "JohnsonCookFailure": _call(sx.solids.JohnsonCookFailure, lambda f: finite(f.d1), d1=0.1, d2=3.0, d3=-2.0),
         "Eroding": _call(sx.solids.Eroding, flow, part=sx.Plastic(BRICK, sx.Hardening(0.01)), failure_strain=0.5),
         "ExposedSurface": _call(
             sx.contact.ExposedSurface,
@@ -755,6 +808,20 @@ def calls() -> dict[str, Call]:
             pairs=PAIRS,
             law=sx.structures.YieldingBar(10.0, 0.1, 1.0, sx.Hardening(0.1)),
             dim=3,
+        ),
+        "YieldingBeams": _call(
+            sx.structures.YieldingBeams,
+            flow_of,
+            beam=OF_BEAM,
+            limits=[1.0, 0.1, 0.1, 0.1],
+            hardening=sx.Hardening(1.0, 0.5),
+            first=0,
+        ),
+        "ViscoelasticSections": _call(
+            sx.structures.ViscoelasticSections, flow_of, strains=OF_BEAM.strains, factors=[0.5, 0.2], times=[0.1, 1.0]
+        ),
+        "ViscoelasticSections.prony": _call(
+            sx.structures.ViscoelasticSections.prony, flow_of, strains=OF_BEAM.strains, ratios=[0.3], times=[0.1]
         ),
         "YieldingBar": _call(
             sx.structures.YieldingBar,
@@ -796,6 +863,22 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "Coupling": _call(
+            sx.structures.Coupling,
+            lambda made: move_with(made),
+            body=[0, 1, 2, 3],
+            nodes=[4, 5],
+            points=np.concatenate([POINTS, POINTS[:2] + 2.0]),
+        ),
+        "JointProbe": _call(
+            sx.outputs.JointProbe,
+            lambda made: look(made, HUNG),
+            name="p",
+            system=HUNG,
+            joint="hinge",
+            quantities=["angle", "force"],
+            components=["norm"],
         ),
         "check_inelastic": _call(
             sx.testing.check_inelastic, part=YIELDING.inelastic["bars"], q0=POINTS, q1=1.3 * POINTS, duration=1.0
@@ -932,6 +1015,27 @@ def calls() -> dict[str, Call]:
             factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
             values=0.01,
             stiffness=10.0,
+        ),
+        "EnergyLoad": _call(
+            sx.actions.EnergyLoad,
+            lambda made: finite(made(0.5, POINTS, V)),
+            energy=SPRINGS,
+            history=[[0.0, 1.0], [0, 1]],
+        ),
+        "scaled_mass": _call(
+            sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
+        ),
+        "CyclicSymmetry": _call(
+            sx.fem.CyclicSymmetry,
+            lambda made: finite(np.abs(made.factors(1).toarray())),
+            points=QUARTER,
+            low=[0, 1, 3, 4],
+            high=[0, 2, 3, 5],
+            sectors=4,
+            axis=(0.0, 0.0, 1.0),
+            point=(0.0, 0.0, 0.0),
+            triangles=[[0, 1, 3], [1, 4, 3]],
+            tolerance=0.01,
         ),
         "tie_to_surface": _call(
             sx.fem.tie_to_surface, carry, points=POINTS, nodes=[3], triangles=[[0, 1, 2]], stiffness=10.0
@@ -1111,6 +1215,94 @@ def calls() -> dict[str, Call]:
         "complex_modes": _call(
             sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
         ),
+        "craig_bampton": _call(
+            sx.modes.craig_bampton,
+            lambda made: finite(made.stiffness),
+            system=system(fixed=HELD[[3, 0, 0, 3]] & False),
+            state=ring,
+            boundary=[0, 1, 2],
+            n=2,
+        ),
+        "Spectrum": _call(
+            sx.modes.Spectrum,
+            lambda made: finite(made.at([1.0, 5.0])),
+            frequencies=[1.0, 10.0],
+            values=[1.0, 2.0],
+            outside="constant",
+        ),
+        "combined": _call(
+            sx.modes.combined, finite, values=[1.0, -2.0], frequencies=[1.0, 1.1], ratios=[0.05, 0.02], rule="cqc"
+        ),
+        "shock_spectrum": _call(
+            sx.modes.shock_spectrum,
+            lambda made: finite(made.acceleration),
+            times=[0.0, 0.1, 0.2, 0.3],
+            acceleration=[0.0, 1.0, -1.0, 0.5],
+            frequencies=[1.0, 5.0],
+            ratio=0.05,
+        ),
+        "corrected_baseline": _call(
+            sx.actions.corrected_baseline,
+            finite,
+            times=[0.0, 0.1, 0.2, 0.3],
+            accelerations=[0.0, 1.0, -1.0, 0.5],
+            how="rest",
+        ),
+        "resolving_frequencies": _call(
+            sx.modes.resolving_frequencies,
+            finite,
+            spectrum=sx.modes.Spectrum([1.0, 10.0], [1.0, 2.0]),
+            frequencies=[2.0, 3.0],
+            ratios=[0.05, 0.02],
+        ),
+        "modal_ratios": _call(
+            sx.modes.modal_ratios,
+            finite,
+            system=system(fixed=HELD),
+            state=ring,
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            ratio=[0.05, 0.02],
+            loss_factor=0.01,
+        ),
+        "random_response": _call(
+            sx.modes.random_response,
+            lambda made: finite(made.rms()),
+            system=system(fixed=HELD),
+            state=ring,
+            psd=sx.modes.Spectrum([0.1, 10.0], [1.0, 2.0]),
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            forces=None,
+            base_acceleration=np.where(HELD, 0.1, 0.0),
+            ratio=0.05,
+            loss_factor=0.01,
+            nodes=[3],
+            relative=False,
+        ),
+        "spectrum_response": _call(
+            sx.modes.spectrum_response,
+            lambda made: finite(made.largest),
+            system=system(fixed=HELD),
+            state=ring,
+            spectrum=sx.modes.Spectrum([0.1, 10.0], [1.0, 2.0], "constant"),
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            base_acceleration=np.where(HELD, 0.1, 0.0),
+            ratio=0.05,
+            loss_factor=0.01,
+            rule="cqc",
+            missing_mass=True,
+        ),
+        "cyclic_modes": _call(
+            sx.modes.cyclic_modes,
+            lambda made: finite(made.frequencies),
+            system=sx.System(
+                np.ones(6),
+                {"spokes": sx.measures.Anchors(range(6), (0.1, 0.1, 0.5), sx.measures.EngineeringStrain(9.0, 1.0))},
+            ),
+            state=sx.State(0.0, QUARTER, 0.0 * QUARTER, 0.0 * QUARTER),
+            symmetry=sx.fem.CyclicSymmetry(QUARTER, [0, 1, 3, 4], [0, 2, 3, 5], 4),
+            n=2,
+            diameters=[0, 1],
+        ),
         "frequency_response": _call(
             sx.modes.frequency_response,
             lambda made: finite(np.abs(made.displacements)),
@@ -1185,6 +1377,31 @@ def calls() -> dict[str, Call]:
             output="response",
             overwrite=True,
             pictures=False,
+        ),
+        "find_random": _call(
+            sx.runs.find_random, lambda made: finite(made.rms), scenario=sx.Scenario.parse(NOISY), at="start"
+        ),
+        "find_spectrum": _call(
+            sx.runs.find_spectrum, lambda made: finite(made.largest), scenario=sx.Scenario.parse(QUAKE), at="start"
+        ),
+        "save_spectral": _call(
+            sx.runs.save_spectral,
+            found=sx.runs.find_random(sx.Scenario.parse(NOISY)),
+            output="random",
+            overwrite=True,
+            pictures=False,
+            say=ignore,
+        ),
+        "find_shock": _call(
+            sx.runs.find_shock,
+            lambda made: finite(made.spectra["acceleration_z"].acceleration),
+            result="probed",
+            probe="head",
+            columns=["acceleration_z"],
+            ratio=0.05,
+            first=1.0,
+            last=10.0,
+            points=5,
         ),
         "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
         "mixed_mass": _call(

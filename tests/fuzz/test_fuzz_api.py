@@ -32,11 +32,21 @@ NOT_CALLED = {
     *("BodyState", "ContactLaw", "Recorder", "RelativeEquilibrium", "RelativePath", "RelaxedState", "SphereState"),
     *("EquilibriumPath", "StaticEquilibrium"),
     *("Trajectory", "render_film", "render_snapshots", "Contacts", "IncrementLoad", "Inelastic"),
-    *("LengthLaw", "RateIndependent", "Imported", "Modes", "ComplexModes", "FrequencyResponse", "Buckling"),
+    *(
+        "LengthLaw",
+        "RateIndependent",
+        "Imported",
+        "Modes",
+        "ComplexModes",
+        "CyclicModes",
+        "FrequencyResponse",
+        "Buckling",
+    ),
     *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
     *("FitFound", "Sensitivity"),
-    "Cut",
+    *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody"),
+    *("RandomFound", "SpectrumFound", "ShockFound", "save_shock"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }

@@ -5,7 +5,10 @@ import pytest
 from scipy.optimize import least_squares
 
 import symplex as sx
+from reference.metal_bodies import solid_of, system_of
 from symplex.errors import InvalidArgument, InvalidSystem, NoEquilibrium
+from symplex.fem.solids.hardening import Hardening
+from symplex.fem.solids.plastic import Plastic
 from symplex.gradients import equilibrium_tangent, frequency_tangent, response_tangent
 
 MESH = sx.box((0.3, 0.04, 0.03), (6, 1, 1), split="hexahedra")
@@ -225,13 +228,24 @@ def test_what_has_no_response_is_refused():
         response_tangent(oscillator, p, [1.0], forces=force)
 
 
-def test_parts_without_derivatives_are_refused():
+def test_parts_with_history_are_refused_and_overstress_is_left_out():
     def rubber(p):
         system, state = beam([p[0], 0.3, 1000.0, 9.81, 0.0])
         part = sx.Viscoelastic(system.energies["beam"], [0.5], [0.1])
-        system = sx.System(system.mass, system.energies, fixed=system.fixed, inelastic={"rubber": part})
+        parts = {"fixed": system.fixed, "loads": system.loads, "inelastic": {"rubber": part}}
+        system = sx.System(system.mass, system.energies, **parts)
         return system, system.state(state.q)
 
+    def elastic(p):
+        return beam([p[0], 0.3, 1000.0, 9.81, 0.0])
+
+    one, other = (equilibrium_tangent(build, [2e6]) for build in (rubber, elastic))
+    assert np.abs(one.jacobian - other.jacobian).max() < 1e-12 * np.abs(other.dq).max()
+
+    def metal(p):
+        system = system_of(Plastic(solid_of("hexahedron"), Hardening(p[0])))
+        return system, system.state(system.inelastic["bar"].solid.points)
+
     for function, more in ((equilibrium_tangent, ()), (frequency_tangent, (2,)), (response_tangent, ([1.0],))):
-        with pytest.raises(InvalidSystem, match=f"{function.__name__}: the internal variables of 'rubber'"):
-            function(rubber, [2e6], *more)
+        with pytest.raises(InvalidSystem, match="plastic flow or damage of 'bar'"):
+            function(metal, [4e8], *more)

@@ -76,7 +76,7 @@ MISTAKES = {
         BLOCK + "mass = 1\n" + BLOCK.replace('"a"', '"b"') + "translate = [0, 0, 1]\n[[contact]]\n",
         "all bodies are rigid, so that no material says how stiff the contact is; give a stiffness.",
     ),
-    "no place": (BLOCK + 'mass = 1\n[[support]]\nbody = "a"\n', "there is no body 'a'"),
+    "no place": (BLOCK + 'mass = 1\n[[support]]\nbody = "a"\n', "'a' is rigid, which [[support]] does not take"),
     "name": (BLOCK.replace('"a"', '"pivots"') + "mass = 1\npivot = [0, 0, 0]\n", "the name 'pivots' is reserved"),
     "inside": (
         BLOCK + 'mass = 1\n[[obstacle]]\nname = "floor"\nkind = "half-space"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\n'

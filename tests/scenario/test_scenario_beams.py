@@ -407,3 +407,62 @@ def test_a_run_goes_on_from_the_end_of_another(tmp_path):
         other = (BAR + CLAMP + MOTOR + start + MOVING).replace(old, new)
         with pytest.raises(ScenarioError, match=why):
             Scenario.parse(other, tmp_path / "two.toml").build()
+
+
+# -- members with a history -------------------------------------------------------------------------------------------
+
+YIELDING = STEEL.replace("7850", "7850, yield_stress = 2.4e8, hardening = 1e9")
+VISCOUS = STEEL.replace("7850", "7850, viscous = [{ ratio = 0.3, time = 0.02 }]")
+SWING = '[[velocity]]\nbody = "bar"\ngroup = "end"\nvelocity = [0, 0, 40]\n'
+WATCHED = '[[probe]]\nname = "foot"\nbody = "bar"\nmembers = [0]\nquantities = ["bending_moment_2"%s]\n'
+
+
+def test_members_that_yield_dissipate_and_show_it(tmp_path):
+    of = '"plastic_strain", "plastic_rotation", "utilization", "plastic_work"'
+    text = BAR.replace(STEEL, YIELDING) + CLAMP + SWING + WATCHED % f", {of}" + MOVING
+    foot = ran(text, tmp_path / "run")["foot"]
+    history = read_history(tmp_path / "run" / "history.csv")
+    assert history["work_bar"][-1] < -1.0
+    assert history["stored_bar"][-1] > 0.0
+    assert_allclose(history["balance"], history["balance"][0], rtol=1e-11)
+    assert foot["plastic_work"][-1] > 0.0
+    assert foot["utilization"].max() == pytest.approx(1.0, abs=1e-9)
+    assert foot["plastic_rotation"][-1] > 0.0
+    Z2 = 0.25 * (0.06 * 0.1**2 - 0.052 * 0.092**2)
+    assert np.abs(foot["bending_moment_2"]).max() == pytest.approx(2.4e8 * Z2, rel=0.05)
+    series = read_series(tmp_path / "run" / "motion.vtkhdf")
+    assert {"utilization", "plastic_rotation", "plastic_work"} <= set(series.cell_fields)
+    assert "which rattle does not take" in lines(text.replace("energy-momentum", "rattle"))[0]
+    assert "needs back_modulus" in lines(text.replace("hardening = 1e9", "recovery = 1"))[0]
+
+
+def test_a_viscous_material_relaxes_and_section_forces_have_the_overstress(tmp_path):
+    """Pulled in 40 ms and held, a bar has the force of the long run times 1 + f τ/T (1 − exp(−T/τ)) exp(−(t − T)/τ)."""
+    pull = (
+        '[[support]]\nname = "pull"\nbody = "bar"\ngroup = "end"\ndisplacement = [1e-4, 0, 0]\n'
+        'history = { kind = "ramp", duration = 0.04 }\n'
+    )
+    watched = WATCHED.replace('"bending_moment_2"%s', '"axial_force"')
+    text = BAR.replace(STEEL, VISCOUS) + CLAMP + pull + watched
+    text += '[integrator]\nkind = "generalized-alpha"\ndt = 4e-4\n[run]\nduration = 0.2\nframes = 2\n'
+    foot = ran(text, tmp_path / "run")["foot"]
+    relaxed, tau, ramp = E * AREA * 1e-4 / 2.0, 0.02, 0.04
+    for time in (0.06, 0.19):
+        near = np.abs(foot["t"] - time) < 2e-3  # over waves along the bar
+        fading = 0.3 / 0.7 * tau / ramp * (1.0 - np.exp(-ramp / tau)) * np.exp(-(time - ramp) / tau)
+        assert foot["axial_force"][near].mean() == pytest.approx(relaxed * (1.0 + fading), rel=0.01)
+    assert fading < 1e-3
+
+
+def test_consistent_masses_are_for_implicit_methods_and_make_frequencies_accurate(tmp_path):
+    heavy = BAR.replace('name = "bar"\n', 'name = "bar"\nmass = "consistent"\n')
+    meshes = (heavy, heavy.replace("bars = 4", "bars = 12"))
+    found = [
+        find_modes(Scenario.parse(text + CLAMP + MOVING, "test.toml"), 1).natural.frequencies[0] for text in meshes
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+    text = heavy + CLAMP + MOTOR + "[gravity]\nacceleration = [0, 0, -9.81]\n" + MOVING
+    simulate(Scenario.parse(text + OUTPUT, "test.toml"), tmp_path / "run")
+    history = read_history(tmp_path / "run" / "history.csv")
+    assert np.ptp(history["total"]) < 1e-11 * np.abs(history["kinetic"]).max()
+    assert "take mass" in lines(text.replace("energy-momentum", "rattle"))[0]

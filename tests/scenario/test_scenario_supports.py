@@ -183,7 +183,7 @@ HERE = "test.toml: [[support]] #1 'table': "
         (support("displacement = [0, 0, 0]\n" + SINE), HERE + "displacement is zero; leave it out for a support at "
          "rest."),
         (support("displacement = [1, 0, 0]\nvelocity = [1, 0, 0]"), HERE + "needs one motion of displacement, "
-         "rotation, acceleration, velocity; given are displacement and velocity."),
+         "field, rotation, acceleration, velocity; given are displacement and velocity."),
         (support("velocity = [1, 0, 0]\n" + SINE), HERE + "with velocity moves steadily, so it has no history."),
         (support("acceleration = [1, 0, 0]\n" + SINE), HERE + "with acceleration needs a history of kind 'table', not "
          "'sine'."),

@@ -324,3 +324,84 @@ def test_a_problem_with_other_bodies_has_its_own_mesh(tmp_path):
     body = text[: text.index("[integrator]")]
     two = sx.Scenario.parse(body.replace('"block"', '"other"') + text, tmp_path / "two.toml").build(like=one)
     assert len(two.mesh.points) == 2 * len(one.mesh.points)
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "keys", "columns"),
+    [
+        (
+            "four_bar.toml",
+            {"run.duration": 0.2},
+            ["define.c", "joint.axle.torque", "rigid_body.coupler.density"],
+            ["kinetic", "angular_momentum_y"],
+        ),
+        (
+            "right_angle_cantilever.toml",
+            {"run.duration": 2.0},
+            ["beam.elbow.properties.torsion", "beam.elbow.properties.mass"],
+            ["tip.displacement_z_mean", "clamp.torque"],
+        ),
+    ],
+)
+def test_sensitivities_of_mechanisms_and_beams(file, changes, keys, columns):
+    run = KeyedRun(sx.Scenario.read(EXAMPLES / file).with_values(changes), keys, columns)
+    end = float(run.times[-1])
+    found = run.tangent(run.values, np.abs(run.values), end)
+    for j, value in enumerate(run.values):
+        e = np.zeros(len(keys))
+        e[j] = 1e-4 * value
+        slope = (run.run(run.values + e, end, run.values) - run.run(run.values - e, end, run.values)) / (2.0 * e[j])
+        assert (np.abs(slope - found.jacobian[..., j]).max(axis=0) < 1e-5 * np.abs(slope).max(axis=0)).all(), keys[j]
+
+
+CANTILEVER = """\
+title = "A cantilever"
+[[beam]]
+name = "mast"
+mesh = { path = [[0, 0, 0], [0, 0, 2]], bars = 6 }
+up = [1, 0, 0]
+properties = { axial = 1e6, shear = [1e6, 1e6], bending = [900, 500], torsion = 300, mass = 1, moments = [1e-3, 1e-3] }
+[[support]]
+body = "mast"
+group = "start"
+[gravity]
+acceleration = [0, 0, -9.81]
+[integrator]
+kind = "energy-momentum"
+dt = 1e-3
+[run]
+duration = 0.01
+frames = 1
+[fit]
+at = "equilibrium"
+parameters = [{ key = "beam.mast.properties.torsion", start = 250 }, { key = "beam.mast.properties.mass", start = 1.2 }]
+"""
+
+
+def test_natural_frequencies_give_the_numbers_that_made_them(tmp_path, capsys):
+    one = "frequencies = [{ number = 1, value = 1, deviation = 0.01 }]\n"
+    run = KeyedRun(
+        sx.Scenario.parse(CANTILEVER + one), ["beam.mast.properties.torsion", "beam.mast.properties.mass"], []
+    )
+    measured = run.frequencies_only(run.values, 5, "equilibrium")
+    lines = [f"{{ number = {k}, value = {float(measured[k - 1])!r}, deviation = 0.01 }}" for k in (5, 1, 3)]
+    (tmp_path / "mast.toml").write_text(CANTILEVER + f"frequencies = [{', '.join(lines)}]\n")
+    found = fit(tmp_path / "mast.toml", output=tmp_path / "fit", progress=False)
+    assert np.abs(found.values / [300.0, 1.0] - 1.0).max() < 1e-6
+    assert found.gradient_error < 1e-6
+    assert found.curves[0].measured.t.tolist() == [1.0, 3.0, 5.0]
+    again = read_fit(tmp_path / "fit")
+    assert again.curves[0].axis == "mode"
+    assert again.curves[0].unit == "Hz"
+    assert main(["plot", str(tmp_path / "fit")]) == 0
+    assert (tmp_path / "fit" / "fit.png").is_file()
+    for text, message in (
+        ("", "curves or frequencies are required"),
+        (one.replace("number = 1", "number = 0"), "number must be"),
+        (one.replace("deviation = 0.01", "deviation = 0.01, test = 'a'"), "frequency 1: there is no test 'a'"),
+    ):
+        with pytest.raises(ScenarioError, match=message):
+            sx.Scenario.parse(CANTILEVER + text)

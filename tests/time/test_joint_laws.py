@@ -259,6 +259,61 @@ def test_it_is_of_second_order_and_goes_on_to_the_last_bit():
     assert np.array_equal(method.resume(system, stored).advance(1.0).q, motion.advance(1.0).q)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_rattle_follows_what_is_given(kind):
+    """To second order, next to energy–momentum: motion, work and balance; conditions and their rates to round-off."""
+    _, joints, system, state = driven(kind)
+    value = "angle" if kind == "revolute" else "displacement"
+    motion = sx.EnergyMomentum(1e-3).start(system, state)
+    exact, given = motion.advance(1.0), np.sin(3.0) - 3.0
+    work, errors = motion.energies(exact)["work_motor"], []
+    sizes = (0.02, 0.01, 0.005)
+    for h in sizes:
+        motion = sx.Rattle(h, {}).start(system, state)
+        balance = [motion.energies(motion.advance(t))["balance"] for t in np.linspace(0.1, 1.0, 10)]
+        end = motion.advance(1.0)
+        assert_allclose(getattr(joints["motor"], value)(end.q), given, atol=1e-13)
+        assert_allclose(joints["motor"].rate(value, end.q, end.v), 3.0 * np.cos(3.0) - 3.0, atol=1e-12)
+        assert abs(joints["follower"].rate("angle" if kind == "revolute" else "displacement", end.q, end.v)) > 0.1
+        assert max(np.abs(rate).max() for rate in motion.violations().values()) < 1e-13
+        assert_allclose(motion.energies(end)["work_motor"], work, rtol=20.0 * h**2)
+        errors.append([np.abs(end.q - exact.q).max(), np.abs(balance).max()])
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all((orders > 1.8) & (orders < 2.2)), orders
+    explicit = sx.Newmark(sizes[-1]).start(system, state)
+    assert np.array_equal(explicit.advance(1.0).q, end.q)
+    stored = sx.Rattle(0.005, {}).start(system, state)
+    stored.advance(0.5)
+    again = sx.Rattle(0.005, {}).resume(system, stored.checkpoint())
+    assert np.array_equal(again.advance(1.0).q, end.q)
+    assert again.energies(again.advance(1.0)) == motion.energies(end)
+
+
+def test_rattle_follows_next_to_a_support_that_moves_and_loads():
+    """A wheel on a driven axle, whose frame a support carries: the balance is of second order."""
+    bodies, changes = Bodies(), []
+    bodies.add(2.0, [0.0, 0.0, 0.0], [0.3, 0.2, 0.1])
+    bodies.add(1.0, [0.0, 0.5, 0.0], [0.3, 0.2, 0.1])
+    nodes, axis = bodies.frames.nodes, [0.0, 1.0, 0.0]
+    turn = sx.actions.TimeFunction(lambda t: t * t, lambda t: 2.0 * t, lambda t: 2.0)
+    rise = sx.actions.TimeFunction(
+        lambda t: np.sin(2.0 * t), lambda t: 2.0 * np.cos(2.0 * t), lambda t: -4.0 * np.sin(2.0 * t)
+    )
+    joint = Joint("revolute", (nodes[1], nodes[0]), bodies.points, [0.0, 0.5, 0.0], axis, angle=turn)
+    carried = {"carrier": sx.actions.SupportTranslation(nodes[0], [1.0, 0.0, 0.5], rise)}
+    system = bodies.system({"motor": joint}, {"weight": sx.Gravity(bodies.mass, (0.0, 0.0, -9.81))}, moving=carried)
+    v = np.tile([2.0, 0.0, 1.0], (8, 1))
+    for h in (0.02, 0.01, 0.005):
+        motion = sx.Rattle(h, {}).start(system, system.state(bodies.points, v))
+        balance = [motion.energies(motion.advance(t))["balance"] for t in np.linspace(0.1, 1.0, 10)]
+        changes.append(
+            np.abs(np.array(balance) - motion.system.energies_of(system.state(bodies.points, v))["total"]).max()
+        )
+        assert_allclose(joint.angle(motion.advance(1.0).q), 1.0, atol=1e-12)
+    orders = np.log2(np.array(changes[:-1]) / changes[1:])
+    assert np.all(np.abs(orders - 2.0) < 0.2), orders
+
+
 def test_what_is_given_must_be_so_at_the_start_and_by_a_method_that_moves_it():
     ahead = sx.actions.TimeFunction(lambda t: 0.1 + t, lambda t: 1.0, lambda t: 0.0)
     _, _, system, state = driven(function=ahead)
@@ -268,6 +323,8 @@ def test_what_is_given_must_be_so_at_the_start_and_by_a_method_that_moves_it():
     with pytest.raises(InfeasibleStart, match="velocities at the start open joint 'motor'"):
         sx.EnergyMomentum(0.01).start(system, state)
     with pytest.raises(InvalidSystem, match="cannot move joints, but the angle of joint 'motor' is given;"):
+        sx.constraints.Shake(0.001, {}).start(system, state)
+    with pytest.raises(InfeasibleStart, match="velocities at the start leave constraint 'motor'"):
         sx.Rattle(0.001, {}).start(system, state)
     _, ball = pair("spherical")
     with pytest.raises(InvalidSystem, match="a spherical joint has no angle"):

@@ -1,6 +1,7 @@
 """Motions of bodies with joints: what is conserved, orders, agreement of methods, redundant joints, reactions."""
 
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from reference.mechanisms import Bodies, allowed, pair
 from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.structures import Frames, body_particles
 from symplex.fem.structures.joints import KINDS, Joint
+from symplex.time.implicit.implicit import ImplicitMotion
 
 EPS = np.finfo(float).eps
 FREE = {"spherical": 3, "revolute": 1, "universal": 2, "cylindrical": 2, "prismatic": 1, "planar": 3, "rigid": 0}
@@ -109,9 +111,11 @@ def test_steps_back_lead_to_the_start():
     assert np.abs(method.start(system, end.reversed()).advance(2.0).q - start.q).max() < 1e-12
 
 
-def test_a_motion_goes_on_to_the_last_bit():
-    _, system, start = moving("spherical")
-    method = sx.EnergyMomentum(0.02)
+@pytest.mark.parametrize(
+    ("method", "kind"), [(sx.EnergyMomentum(0.02), "spherical"), (sx.Rattle(0.002, {}), "revolute")], ids=str
+)
+def test_a_motion_goes_on_to_the_last_bit(method, kind):
+    _, system, start = moving(kind)
     motion = method.start(system, start)
     motion.advance(0.5)
     stored = motion.checkpoint()
@@ -242,6 +246,38 @@ def test_redundant_joints_of_a_four_bar_linkage():
     # But those on the ground bear the weight, and what the bars are accelerated by.
     borne = (bodies.mass[:, None] * (end.a - [0.0, 0.0, -9.81])).sum(axis=0)
     assert_allclose(reactions["hinge 0"].force + reactions["hinge 3"].force, borne, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_compiled_steps_are_those_of_the_general_method(method):
+    """Of redundant joints with bodies at rest on hinges that are held; no steps are left to the general method."""
+    bodies, system = four_bar()
+    start = system.state(bodies.points)
+    motion = method(0.005).start(system, start)
+    with patch.object(ImplicitMotion, "_attempt", side_effect=AssertionError("a step was not taken in the loop")):
+        found = motion.advance(0.5)
+    general = method(0.005, newton=sx.Newton(linear="sparse")).start(system, start).advance(0.5)
+    assert np.abs(found.q - start.q).max() > 0.1
+    assert_allclose(found.q, general.q, atol=1e-12)
+    assert_allclose(found.v, general.v, atol=1e-11)
+    assert np.abs(system.joints.violations(found.q)).max() < 1e-13
+
+
+def test_motions_along_redundant_joints():
+    """G v = 0 and G a = −vᵀ∇²g v to round-off, the same with a sparse matrix, of which there are many conditions."""
+    bodies, system = four_bar()
+    rng = np.random.default_rng(1)
+    q = sx.EnergyMomentum(0.005).start(system, system.state(bodies.points)).advance(0.4).q
+    given = system.frames.rigid_motion(system, q, *rng.standard_normal((2, *q.shape)))
+    v, a = system.joints.keep_along(system, q, *given)
+    with patch("symplex.fem.structures.joints._DENSE", 1):
+        assert system.joints.has_many
+        sparse = system.joints.keep_along(system, q, *given)
+    assert np.abs(v).max() > 0.01
+    for one, other in zip((v, a), sparse, strict=True):
+        assert_allclose(one, other, atol=1e-7 * np.abs(a).max())
+    assert np.abs(system.joints.rates(q, v)).max() < 1e-12
+    assert np.abs(system.joints.rates(q, a) + system.joints.bends(v)).max() < 1e-12
 
 
 def test_rattle_keeps_redundant_joints():

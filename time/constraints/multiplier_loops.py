@@ -187,6 +187,12 @@ def _write_values(c):
 
 
 @kernel
+def write_gradients_at(c, q, out):
+    """Set out to the gradients at positions q [n, dim], of conditions that have loops."""
+    write(c.slopes, q, q, out)
+
+
+@kernel
 def follow(c, before):
     """Set the later gradients to those at the positions; return whether no gradient has turned by a right angle."""
     if not _write_gradients(c):

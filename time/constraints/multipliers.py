@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import final
 
@@ -67,6 +67,11 @@ class Multipliers:
         advice = "Energies act by themselves, in the system."
         self.constraints = by_name(f"{required_by}: constraints", constraints, Constraint, advice)
         self.inverse_mass = np.where(system.fixed, 0.0, 1.0 / system.lumped_mass(required_by)[:, None])
+        self.constraints |= {
+            name: constraint.with_time()
+            for name, constraint in self.constraints.items()
+            if isinstance(constraint, Joint) and constraint.given
+        }
         for name, constraint in self.constraints.items():
             nodes = np.asarray(constraint.nodes)
             if nodes.ndim != 2 or not np.issubdtype(nodes.dtype, np.integer):
@@ -89,6 +94,12 @@ class Multipliers:
         self._rows = np.repeat(np.arange(self.size, dtype=np.int32), widths)
         flat_ends = np.cumsum([nodes.size for nodes in stencils])
         self._flat = [slice(end - nodes.size, end) for end, nodes in zip(flat_ends, stencils, strict=True)]
+        self._timed = {  # joints whose motion is given, with the conditions for it
+            name: (constraint, constraint.drives(part.start))
+            for (name, constraint), part in zip(self.constraints.items(), self._parts, strict=True)
+            if isinstance(constraint, Joint) and constraint.given
+        }
+        self._t = 0.0
         self._refuse_immovable()
         self._back = Callback(self._called)
         self._matrix, pairs = self._on_pattern()
@@ -196,6 +207,34 @@ class Multipliers:
 
     # -- values and gradients -----------------------------------------------------------------------------------
 
+    @property
+    def depends_on_time(self) -> bool:
+        """Whether the motion of a joint is given."""
+        return bool(self._timed)
+
+    def take_time(self, t: float) -> None:
+        """Let conditions of what is given be those of a time in s."""
+        self._t = t
+        for joint, _ in self._timed.values():
+            joint.take_time(t)
+
+    def drift(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂g/∂t [c], and what d²g/dt² has in addition at velocities v, as conditions depend on time."""
+        rates, more = np.zeros(self.size), np.zeros(self.size)
+        for joint, drives in self._timed.values():
+            nodes = joint.nodes[0]
+            for drive in drives:
+                rates[drive.row], more[drive.row] = drive.rates(self._t, q[nodes], v[nodes])
+        return rates, more
+
+    def works(self, pushes: Sequence[tuple[Array, Array]], dq: Array, h: float) -> list[float]:
+        """Return the work in J of what keeps each motion that is given, in a step of h s with the increment Δq.
+
+        Of impulses [c] along gradients, which are pushes at both ends.
+        """
+        of_rows = np.sum([impulses * self.rates(gradients, dq) for impulses, gradients in pushes], axis=0) / h
+        return [float(sum(of_rows[drive.row] for drive in drives)) for _, drives in self._timed.values()]
+
     def empty_gradients(self) -> Array:
         """Return room for gradients."""
         return np.zeros((len(self._nodes), self.system.dim))
@@ -206,7 +245,10 @@ class Multipliers:
             constraint.write_values(q, out[part])
 
     def write_gradients(self, q: Array, out: Array) -> None:
-        """Write ∇g at the positions q [n, dim] to out."""
+        """Write ∇g at the positions q [n, dim] to out, to the bit as compiled loops find them."""
+        if not self.conditions.in_python:
+            loops.write_gradients_at(self.conditions, np.ascontiguousarray(q), out)
+            return
         for constraint, part in zip(self.constraints.values(), self._flat, strict=True):
             constraint.write_gradients(q, out[part])
 
@@ -338,6 +380,7 @@ class Multipliers:
             If it does not.
         """
         gradients, values, norms = self.empty_gradients(), np.zeros(self.size), np.zeros(self.size)
+        self.take_time(state.t)
         self.write_values(state.q, values)
         self.write_gradients(state.q, gradients)
         np.add.at(norms, self._rows, np.einsum("ei,ei->e", gradients, gradients))
@@ -351,13 +394,14 @@ class Multipliers:
                 f"{self.required_by}: at the start {self.name(worst)} is violated by {values[worst]:.4g}, its nodes "
                 f"being {away[worst]:.3g} m from where it holds ({np.sum(away > allowed)} of {self.size} are). {advice}"
             )
-        speeds = np.abs(self.rates(gradients, state.v)) / norms
+        speeds = np.abs(self.rates(gradients, state.v) + self.drift(state.q, state.v)[0]) / norms
         worst = int(np.argmax(speeds))
         fastest = np.abs(state.v[self._nodes]).max()
         if not speeds[worst] <= tangent * fastest:
+            part = f", {speeds[worst] / fastest:.2g} of the largest" if fastest else ""
             raise InfeasibleStart(
-                f"{self.required_by}: the velocities at the start leave {self.name(worst)} at {speeds[worst]:.3g} m/s, "
-                f"{speeds[worst] / fastest:.2g} of the largest. {advice}"
+                f"{self.required_by}: the velocities at the start leave {self.name(worst)} at {speeds[worst]:.3g} "
+                f"m/s{part}. {advice}"
             )
 
 
@@ -383,6 +427,7 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
         If the positions are too far away.
     """
     multipliers = Multipliers(system, constraints, "project")
+    multipliers.take_time(state.t)
     multipliers.require_independent(state.q)
     gradients, impulses = multipliers.empty_gradients(), np.zeros(multipliers.size)
     multipliers.write_gradients(state.q, gradients)
@@ -392,5 +437,6 @@ def project(system: System, constraints: Mapping[str, Constraint], state: State)
     q, v = multipliers.conditions.at, system.held(state.t, state.v)
     multipliers.write_gradients(q, gradients)
     multipliers.factorise(gradients)
-    multipliers.add_impulses(gradients, multipliers.solve(multipliers.rates(gradients, v), gradients), -1.0, v)
+    leaving = multipliers.rates(gradients, v) + multipliers.drift(q, v)[0]
+    multipliers.add_impulses(gradients, multipliers.solve(leaving, gradients), -1.0, v)
     return system.state(q, v, state.t)

@@ -112,7 +112,7 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
 
     Andersen (1983). It is symplectic on the constrained motions, symmetric, and keeps momentum and angular momentum
     where forces and constraints do, as rods do. Constraints are satisfied to round-off. Supports that move are taken
-    along.
+    along; with angles or displacements of joints that are given, g(q, t) = 0 and ∇g·v + ∂g/∂t = 0.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
     @property
     def takes(self) -> frozenset[Trait]:
         """Constraints, and without β supports that move and internal variables."""
-        without: set[Trait] = set() if self.beta > 0.0 else {"moving supports", "internal variables"}
+        without: set[Trait] = set() if self.beta > 0.0 else {"moving supports", "internal variables", "moving joints"}
         uses: set[Trait] = {"composition", "thermostat"}
         return frozenset({"supports", "loads", "constraints", "changing stencils", "frames", "joints", *without, *uses})
 
@@ -235,6 +235,7 @@ class ConstrainedMotion(FixedStepMotion):
             If the state does not satisfy them; see `symplex.time.constraints.multipliers.project`.
         """
         super().begin(q, v)
+        self._set.take_time(self.t)
         self._set.require_independent(q)
         self._set.require_feasible(State(self.t, q, v, self._a), self.tangent)
         self._sizes[...] = self._set.sizes(q)
@@ -278,6 +279,7 @@ class ConstrainedMotion(FixedStepMotion):
     def _prepare(self) -> None:
         """Find gradients and factors at q, unless they are there."""
         if not self._ready:
+            self._set.take_time(self.t)
             self._set.write_gradients(self._q, self._gradients)
             self._set.factorise(self._gradients)
             self._ready = True
@@ -308,7 +310,7 @@ class ConstrainedMotion(FixedStepMotion):
         self._taking = steps
         table = (self._rooms[FORCE], _NO_ROWS) if self._table is None else self._table[:2]
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
-        flags = self._projects, self._ahead, look_ahead, from_python, bool(self._moving)
+        flags = self._projects, self._ahead, look_ahead, from_python, bool(self._moving) or self._set.depends_on_time
         arrays = self._q, self._carried, self._applied, self._gradients, self._impulses, self._sizes
         rooms, back = (self._rooms, self._next_impulses, self._corrections), self._back.address
         taken = take_steps(known, steps.sizes, *flags, self._set.conditions, *table, *arrays, *rooms, *works, back)
@@ -331,8 +333,10 @@ class ConstrainedMotion(FixedStepMotion):
         h = float(self._taking.sizes[step % len(self._taking.sizes)])
         t, following, seen = self._taking.time(step) + h, self._set.conditions.at, self._rooms[SEEN]
         if kind == SUPPORTS:
-            origin = self._origin + self._moving.displacements(t)
-            np.copyto(self._rooms[TARGET], origin, where=self._moving.mask)
+            self._set.take_time(self._taking.time(step + 1))  # the same bits as that of the next step's beginning
+            if self._moving:
+                origin = self._origin + self._moving.displacements(t)
+                np.copyto(self._rooms[TARGET], origin, where=self._moving.mask)
         elif kind == FORCES:
             if self._moving:
                 np.copyto(seen, self._moving.velocities(t), where=self._moving.mask)
@@ -342,24 +346,38 @@ class ConstrainedMotion(FixedStepMotion):
             if self._internal:
                 self._work.add_dissipated(self._internal.advance(self._q, following, h))
         else:
-            self._end_with_supports(t, h)
+            self._end_with_given(t, h)
 
-    def _end_with_supports(self, t: float, h: float) -> None:
-        """Set the velocities at the end of a step of h s at the time t, and add the work of supports.
+    def _end_with_given(self, t: float, h: float) -> None:
+        """Set the velocities at the end of a step of h s at the time t, and add the work of what moves as it is given.
 
-        On their masses, against the forces and against the constraints.
+        That of supports is on their masses, against the forces and against the constraints.
         """
-        c, (v0, force0) = self._set.conditions, self._before
-        np.copyto(self._v, self._moving.velocities(t), where=self._moving.mask)
+        c = self._set.conditions
+        if self._moving:
+            np.copyto(self._v, self._moving.velocities(t), where=self._moving.mask)
         impulses = self._project_velocities(c.later)
+        if self._set.depends_on_time:
+            pushes = (self._next_impulses, self._gradients), (impulses, c.later)
+            self._work.add_joints(self._set.works(pushes, c.at - self._q, h))
+        if not self._moving:
+            return
+        v0, force0 = self._before
         pulls = self._set.forces(self._gradients, self._next_impulses) + self._set.forces(c.later, impulses)
         against = -0.5 * (force0 + self._rooms[FORCE]) - pulls / h
         on_mass = 0.5 * np.asarray(self.system.mass)[:, None] * (self._v - v0) * (self._v + v0)
         self._work.add_supports(against * (c.at - self._q) + on_mass)
 
     def _project_velocities(self, gradients: Array) -> Array:
-        """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c]."""
-        impulses = -self._set.solve(self._set.rates(gradients, self._v), gradients)
+        """Take from the velocities what leaves the constraints, in the metric of the mass; return the impulses [c].
+
+        With the positions that gradients are of.
+        """
+        leaving = self._set.rates(gradients, self._v)
+        if self._set.depends_on_time:
+            q = self._set.conditions.at if gradients is self._set.conditions.later else self._q
+            leaving += self._set.drift(q, self._v)[0]
+        impulses = -self._set.solve(leaving, gradients)
         self._set.add_impulses(gradients, impulses, 1.0, self._v)
         return impulses
 
@@ -414,6 +432,7 @@ class RattleMotion(ConstrainedMotion):
         """Set the multipliers and accelerations of the positions and velocities."""
         self._prepare()
         leaving = self._set.rates(self._gradients, self._applied) + self._set.bends(self._q, self._v)
+        leaving += self._set.drift(self._q, self._v)[1]
         self._multipliers[...] = -self._set.solve(leaving, self._gradients)
         self._accelerate_constrained()
 

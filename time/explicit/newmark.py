@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -13,12 +14,13 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import between, or_word, positive, positive_or_auto, whole
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly.calls import table_of
 from symplex.fem.assembly.team import Phases
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.callbacks import Callback
-from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
+from symplex.fem.compiled.kernels import kernel, uncounted_formula
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
@@ -26,6 +28,8 @@ from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
+from symplex.time.explicit.contact_level import ContactLevel
+from symplex.time.explicit.kicks import drifted, kicked, leaves
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
 from symplex.time.implicit.scheme import Scheme
@@ -40,6 +44,7 @@ _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some
 _NUMBERS_AT_ONCE = 512
 _BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
+_NO_PLACES = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0)  # as rows [..., 0, dim] of any dim
 
 
 @checked
@@ -74,10 +79,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
         bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
     contact_steps : int or "auto", default 1
-        Into how many steps of equal size a step of the explicit member is divided while bodies are within the distance
-        of each other at which contact acts, at its beginning or at its end; ``"auto"``: as many as ``contact_safety``
-        asks for. With more than one, a step is as long as bodies that are apart allow, some ten times as long, and
-        energy is as exact as with that step: where it changes, it may jump by what it oscillates by.
+        Into how many parts of equal size a step of the explicit member is divided for contact between bodies and the
+        elements around it, from when they come within the distance at which contact acts until nothing is near;
+        ``"auto"``: as many as ``contact_safety`` asks for. Steps are as long as bodies that are apart allow, some ten
+        times as long. With friction, moving supports or parts with history all elements take the parts while bodies
+        meet; where that changes, energy may jump by what it oscillates by.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -159,6 +165,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """A consistent mass and barriers by the implicit members only."""
         more: set[Trait] = {"joints", "composition"} if self.symmetric else {"joints"}
         if self.explicit:
+            more.add("moving joints")
             return (IMPLICIT - {"consistent mass", "barriers"}) | more
         return IMPLICIT | more
 
@@ -269,7 +276,7 @@ def _finite(dt: float) -> float:
 # end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
 START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
 # What the loop over steps calls back, in the order of a step (see `NewmarkMotion._called`).
-_PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(5)
+_PASS, _LAST_PASS, _SUPPORTS, _ENERGIES, _ACTIONS, _KINDS = range(6)
 
 
 class NewmarkMotion(FixedStepMotion):
@@ -290,6 +297,8 @@ class NewmarkMotion(FixedStepMotion):
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
         self._contact_steps = np.array(contact_steps)
+        self._touching = np.zeros(system.n_nodes if system.changing else 0, bool)  # the nodes of the level of contact
+        self._level: ContactLevel | None = None
         self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
@@ -300,13 +309,27 @@ class NewmarkMotion(FixedStepMotion):
         stencils = sum(len(energy.nodes) for energy in system.energies.values())
         self._at_once = max(_STENCILS_AT_ONCE // max(stencils + (self._loads.stencils if self._loads else 0), 1), 1)
         self._back = Callback(self._called)
-        self._taking = Steps.one(t0, dt), 1, NO_LOADS  # the steps in the loop, how many, and the loads in it
+        # The steps in the loop, how many, the loads in it, and whether what has no compiled form is without contact.
+        self._taking = Steps.one(t0, dt), 1, NO_LOADS, False
+        self._steady = [energy for name, energy in system.energies.items() if name not in system.changing]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
         arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
         arrays |= {"limit": self._limit} if self._flows else {}
-        return arrays | ({"contact_steps": self._contact_steps} if self.system.changing else {})
+        more = {"contact_steps": self._contact_steps, "touching": self._touching}
+        return arrays | (more if self.system.changing else {})
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays to those of a checkpoint.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is of another method or system.
+        """
+        super().restore(checkpoint)
+        self._level = None
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
@@ -361,31 +384,109 @@ class NewmarkMotion(FixedStepMotion):
         """Set into how many parts the steps from the one with the number n on are divided."""
         if not self._flows or n % _BETWEEN_LIMITS:
             return
-        steepness = max(part.steepness(self._q) for part in self.system.inelastic.values() if part.history)
+        parts = {name: part for name, part in self.system.inelastic.items() if part.history}
+        steepness = max(part.steepness(self._q, self._internal.values[name]) for name, part in parts.items())
         if not steepness:
             return
         last, at, _, share = self._limit
-        if not last or not at / 1.2 < steepness < 1.2 * at:
+        whole = not any(part.erodes for part in parts.values())  # otherwise what is gone would count
+        if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
             last, at = stable_step(self.system, self._q), steepness
             share = share or max(self._safety, min(self.dt / last, 1.0))
         limit = last * math.sqrt(at / steepness)
         self._limit[:] = last, at, math.ceil(self.dt / (share * limit) * (1.0 - 1e-9)), share
 
-    def _loop(self, n: int, steps: Steps) -> int:
-        """Take n steps by the compiled loop, fewer if one fails; return how many."""
+    @cached_property
+    def _table_apart(self) -> Table | None:
+        """The table of the energies whose stencils do not change."""
+        return form_table(self.system, among=self.system.energies.keys() - self.system.changing)
+
+    def _take_ahead(self, n: int) -> int:
+        """Take up to n steps by the compiled loop while bodies stay apart, or one with contact on its level."""
+        if self._moving or self._internal or len(self.system.collision_checked) > len(self.system.changing):
+            return 0
+        taken = 0 if self._touching.any() else self._steps_apart(min(n, self._at_once))
+        if not taken and self._contact_steps > 1 and (self._touching.any() or self._meets()):
+            taken = self._step_in_contact()
+        self.n += taken
+        if taken:
+            self._observe_state()
+        return taken
+
+    def stencils_changed(self) -> None:
+        """Let the level of contact have the nodes in new lists; none if nothing is near."""
+        if not self._touching.any():
+            return
+        near = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        if all(one is not None and not len(one.energy.nodes) for one in near):
+            self._touching.fill(False)
+        else:
+            self._gather_touching()
+
+    def _gather_touching(self) -> None:
+        """Let the nodes of the level be those in lists, and those before unless these are most of them."""
+        listed = np.zeros_like(self._touching)
+        for energy in self.system.changing.values():
+            listed[energy.nodes.ravel()] = True
+        every = listed | self._touching
+        new = listed if 2 * listed.sum() < every.sum() else every
+        if self._level is None or (new != self._touching).any():
+            self._touching[...], self._level = new, None
+
+    def _step_in_contact(self) -> int:
+        """Take a step with contact on its level; return 1, or 0 if it cannot be taken."""
+        if any(
+            isinstance(load, IncrementLoad) and load.energy in self.system.changing.values()
+            for load in self._work.loads
+        ):
+            return 0  # friction belongs to the level of its contact
+        if not self._touching.any():
+            self._gather_touching()
+        level = self._level = self._level or ContactLevel.around(self.system, self._touching)
+        if level is None or not level.advance(self._q, self._v, self._a, self.dt, int(self._contact_steps)):
+            return 0
+        gradient, h = self._gradient, self.dt
+        gradient.fill(0.0)
+        try:
+            for energy in self._steady:
+                energy.add_gradient(level.q, gradient)
+        except StepFailed:  # as the parts of a whole step say, if they meet it
+            return 0
+        if self._work.loads:
+            gradient -= self._work.evaluate(self.t + h, level.q, level.v + 0.5 * h * level.slow)
+            self._work.add_mean(level.q - self._q)
+        self._q[...] = level.q
+        level.end(gradient, self._inverse_mass, h, self._v, self._a)
+        return 1
+
+    def _steps_apart(self, n: int) -> int:
+        """Take up to n steps by the compiled loop as long as bodies stay apart; return how many."""
+        found = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        places = [near for near in found if near is not None and not len(near.energy.nodes)]
+        if len(places) < len(found):
+            return 0
+        joined = [np.concatenate(arrays) for arrays in zip(*(near[1:] for near in places), strict=True)]
+        return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
+
+    def _loop(self, n: int, steps: Steps, places: tuple[Any, ...] = ()) -> int:
+        """Take n steps by the compiled loop; return how many: fewer if one fails, or if nodes would leave places.
+
+        With places what has stencils that change does not act.
+        """
         if self._back.failed:
             return 0
+        table = self._table_apart if places else self._table
         loads = self._loads or NO_LOADS
         known, factors = steps.load_factors(n, loads, 1.0) if loads.histories else (n, _NO_FACTORS)
         if not known:  # the loads themselves say why
             loads, known, factors = NO_LOADS, 1, _NO_FACTORS
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
-        calls = self._is_large, bool(self._moving), self._table is None, actions
-        self._taking = steps, known, loads
-        energies = (self._gradient, _NO_ROWS) if self._table is None else self._table[:2]
+        calls = self._is_large, bool(self._moving), table is None, actions
+        self._taking = steps, known, loads, bool(places)
+        energies = (self._gradient, _NO_ROWS) if table is None else table[:2]
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
-        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back)
+        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES))
 
     @property
     def _nodes(self) -> tuple[Array, ...]:
@@ -397,12 +498,13 @@ class NewmarkMotion(FixedStepMotion):
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
         step, kind = divmod(number, _KINDS)
-        steps, n, loads = self._taking
+        steps, _, loads, apart = self._taking
+        table = self._table_apart if apart else self._table
         k = step % len(steps.sizes)
         h = float(steps.sizes[k])
-        if kind == _PASS:
+        if kind <= _LAST_PASS:
             before, after = float(steps.kicks[k, 0]), float(steps.kicks[k - 1, 1])
-            self._parts.run(_pass_over, *self._nodes, step > 0, after, step < n, before, h, self._table is None)
+            self._parts.run(_pass_over, *self._nodes, step > 0, after, kind == _PASS, before, h, table is None)
             return
         t = steps.time(step) + h
         if kind == _SUPPORTS:
@@ -410,9 +512,13 @@ class NewmarkMotion(FixedStepMotion):
             np.copyto(self._q, self._origin + self._moving.displacements(t), where=given)
             np.copyto(self._rooms[SEEN], self._moving.velocities(t), where=given)
         elif kind == _ENERGIES:
-            if self._table is not None:  # whose forces are not finite: energies say of which stencil
+            if table is not None:  # whose forces are not finite: energies say of which stencil
                 self._gradient.fill(0.0)
-            self.system.step_gradient(self._q, self._gradient)  # which is zero
+            if apart:
+                for energy in self._steady:
+                    energy.add_gradient(self._q, self._gradient)
+            else:
+                self.system.step_gradient(self._q, self._gradient)  # which is zero
         else:
             if len(loads.histories) < len(self._work.loads):
                 self._gradient -= self._work.evaluate(t, self._q, self._rooms[SEEN])
@@ -423,8 +529,7 @@ class NewmarkMotion(FixedStepMotion):
         """Take the forces of inelastic parts off the gradient in a step of h s, and add up their work and supports'."""
         q, v, gradient, q0 = self._q, self._v, self._gradient, self._rooms[START]
         if self._internal:
-            self._internal.subtract_forces(q0, q, h, gradient, mean=False)
-            self._work.add_dissipated(self._internal.advance(q0, q, h))
+            self._work.add_dissipated(self._internal.advance_with_forces(q0, q, h, gradient))
         if self._moving:
             v0, gradient0 = self._rooms[VELOCITY], self._rooms[GRADIENT]
             np.copyto(v, self._rooms[SEEN], where=self._moving.mask)
@@ -435,21 +540,27 @@ class NewmarkMotion(FixedStepMotion):
 @kernel
 def _steps(
     n, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows,
-    loads, write, factors, acting, works, is_large, supports, from_python, actions, back,
+    loads, write, factors, acting, works, is_large, supports, from_python, actions, back, nodes, at, rooms,
 ):  # fmt: skip
-    """Take n steps; return how many were taken: all, unless what is called back fails in the next one.
+    """Take n steps; return how many were taken.
+
+    These are all, unless what is called back fails in the next one, or nodes would leave their places in it.
 
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
     table = Table(gradient, loads, True, write)  # made here: to take one from Python takes longer than a short step
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
-    rooms, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
+    ends, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0
     for step in range(n + 1):
+        if step < n and leaves(
+            q, v, a, gradient, inverse_mass, step > 0, after, kicks[k, 0], sizes[k], nodes, at, rooms
+        ):
+            n = step
         if not is_large:
-            _pass(*numbers, rooms, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
-        elif call_back(back, step * _KINDS + _PASS):
+            _pass(*numbers, ends, step > 0, after, step < n, kicks[k, 0], sizes[k], from_python)
+        elif call_back(back, step * _KINDS + (_PASS if step < n else _LAST_PASS)):
             return step
         if step == n:
             break
@@ -459,7 +570,7 @@ def _steps(
             if call_back(back, step * _KINDS + _ENERGIES):
                 return step
         if len(loads) > 0:
-            loaded = q, before[SEEN], acting, rooms, numbers[0], numbers[3], forces
+            loaded = q, before[SEEN], acting, ends, numbers[0], numbers[3], forces
             _subtract_loads(table, factors[step % len(factors)], *loaded, works)
         if actions and call_back(back, step * _KINDS + _ACTIONS):
             return step
@@ -536,17 +647,3 @@ def _remember(q, v, a, gradient, rooms, size):
     if len(rooms) > VELOCITY:
         for i in range(len(q)):
             rooms[VELOCITY, i], rooms[GRADIENT, i] = v[i], gradient[i]
-
-
-@inlined
-def kicked(v, gradient, inverse_mass, h):
-    """Return a = −M⁻¹ gradient and v + h a."""
-    a = -gradient * inverse_mass
-    return a, v + h * a
-
-
-@inlined
-def drifted(q, v, a, kick, h):
-    """Return q + h (v + kick a) and v + kick a."""
-    v += kick * a
-    return q + h * v, v

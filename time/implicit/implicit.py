@@ -165,8 +165,8 @@ class ImplicitMotion(FixedStepMotion):
 
     def _found_loop(self) -> CompiledSteps | None:
         """Return what takes steps in compiled loops, looked for at the first: of many motions none is ever taken."""
-        closes = self._own_a is not None and self.system.joints  # velocities along joints have no compiled form
-        if self._loop is None and self._compensation is None and not closes:
+        many = self._own_a is not None and bool(self.system.joints) and self.system.joints.has_many
+        if self._loop is None and self._compensation is None and not many:
             self._loop = CompiledSteps(self.system, self._newton, self._now.discrete)
             self._at_once = self._loop.at_once
         return self._loop or None
@@ -375,8 +375,7 @@ class ImplicitMotion(FixedStepMotion):
         if system.frames:  # else what is across rigid motions grows: the equations say nothing of it
             self._v[...], own_a = system.frames.rigid_motion(system, self._q, self._v, own_a)
         if system.joints:
-            self._v[...] = system.joints.velocities(system, self._q, self._v)
-            own_a = system.joints.accelerations(system, self._q, self._v, own_a)
+            self._v[...], own_a = system.joints.keep_along(system, self._q, self._v, own_a)
         self._a[...], self._own_a[...] = a, own_a
         for carried in (self._v, self._a, self._own_a):  # which the loads of the next step see
             system.share(carried)

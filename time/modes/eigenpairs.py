@@ -16,7 +16,7 @@ from symplex.time.solvers.linear_solver import LinearSolver
 
 _DENSE = 200  # free coordinates, up to which all frequencies are computed at once
 _DIRECT = 8_000  # free coordinates up to which sparse factors are as fast as iterations, and small
-_SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
+SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
 _LOWER = 100.0  # by which the shift goes down where the matrix is not positive definite
 _SHIFTS = 8
 _RESTARTS = 300
@@ -94,7 +94,7 @@ def scale(motions: SmallMotions) -> float:
 def _by_lanczos(motions: SmallMotions, n: int, solver: LinearOfModes) -> Array:
     """Return the shapes [n·dim, n] of the lowest eigenpairs."""
     linear: LinearOfModes = solver if solver != "auto" else "sparse" if len(motions.free) <= _DIRECT else "auto"
-    shift = -_SHIFT * scale(motions)
+    shift = -SHIFT * scale(motions)
     inverse = linear_solver(linear, motions.pattern, motions.system.dim)
     for _ in range(_SHIFTS):
         try:

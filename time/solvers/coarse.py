@@ -80,7 +80,7 @@ class CoarseSpace:
         self._cholesky = SparseCholesky(self.number, np.stack([first, second], axis=1))
         self.operations = self._cholesky.operations
 
-    def _couplings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _couplings(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return own rows and the aggregates known here that they are coupled with, those of the lower half first.
 
         Then follow the blocks opposite, and those of the border.

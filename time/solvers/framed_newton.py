@@ -27,9 +27,12 @@ from symplex.fem.compiled.records import (
 )
 from symplex.fem.structures.frames import make_rigid, write_rigid_forces
 from symplex.fem.structures.joint_loops import (
+    AlongRooms,
     Conditions,
     add_joint_forces,
     add_joint_stiffness,
+    factorise_along,
+    keep_along,
     write_conditions,
 )
 from symplex.fem.system import System
@@ -114,7 +117,8 @@ class _Framed(Record):
     slots: Places
     condition: Counts
     side: Counts
-    of_frame: Counts
+    of: Counts
+    rotation: Counts
     above: Nodes
     below: Nodes
     node: Counts
@@ -128,6 +132,9 @@ class _Framed(Record):
     gradients_at_end: Matrices
     acting: Matrices
     seen: Matrices
+    order: Counts
+    along: Rows
+    of_one: Rows
 
 
 def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
@@ -331,7 +338,7 @@ def _linearise(p):
 @formula
 def _add_border(r, scheme, z, particles, matrix):
     """Write the blocks of multipliers, and how large these are for round-off."""
-    of_rows, places = (r.nodes, r.condition, r.side, r.of_frame, r.axis), (r.above, r.below, r.diagonal)
+    of_rows, places = (r.nodes, r.condition, r.side, r.rotation, r.axis), (r.above, r.below, r.diagonal)
     gradients = particles[_MIDDLE], particles[_END], r.gradients, r.gradients_at_end
     for c in range(len(r.nodes)):
         r.scaled[c] = scheme.impulse * r.scale[c]
@@ -389,10 +396,19 @@ def find_framed_increment(
 
 @addressed_formula
 def keep_rigid(system, q, v, own, vectors):
-    """Make velocities and accelerations that a method carries, both [n, 3], those of rigid motions of frames."""
+    """Make velocities and accelerations that a method carries, both [n, 3], those of frames with their joints."""
     r = system.frames
     rooms = vectors[_MIDDLE], vectors[_END], vectors[_INNER]
-    make_rigid(q, v, own, r.frames, r.is_rod, r.held, system.mass, system.fixed, *rooms)
+    of_frames = r.frames, r.is_rod, r.held, system.mass, system.fixed
+    make_rigid(q, v, own, *of_frames, *rooms)
+    if len(r.nodes):
+        numbers = r.values, r.scaled, r.scale, r.order, r.along, r.of_one
+        along = AlongRooms(r.gradients_at_end, r.gradients, *numbers)
+        of, ends = _at_end(r), (r.condition, r.side)
+        rank = factorise_along(of, *ends, r.of, q, *of_frames, along, rooms[0], rooms[1])
+        keep_along(of, *ends, v, False, v, along, rank)
+        make_rigid(q, v, own, *of_frames, *rooms)  # accelerations are those of the rotation that is left
+        keep_along(of, *ends, v, True, own, along, rank)
 
 
 @formula

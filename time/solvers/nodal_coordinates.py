@@ -59,7 +59,7 @@ def newton_solver(system: System, settings: Newton) -> NewtonSolver | FramedSolv
     return FramedSolver(system, settings) if system.frames else NewtonSolver(system, settings)
 
 
-def _direct(pattern: Pattern, dim: int) -> LinearSolver:
+def direct_solver(pattern: Pattern, dim: int) -> LinearSolver:
     """Return a solver with sparse factors, unless these would hold too much."""
     if pattern.n_nodes * dim <= _SPARSE:
         return SparseSolver(pattern, dim)
@@ -111,7 +111,7 @@ class NodalCoordinates:
         self._rotations: tuple[Pattern, tuple[Array, IntArray, IntArray, Array]] | None = None
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
-            self.border = border = JointBorder(system, len(mass))
+            self.border = border = JointBorder(system, len(mass), self.of_node)
             mass, fixed = np.concatenate([mass, np.ones(border.n_nodes)]), np.concatenate([fixed, border.unused])
         self.system = _System(mass, fixed, system, self)
 
@@ -334,9 +334,8 @@ class FramedSolver:
                 f"joints need a direct linear solver, got {settings.linear!r}. Take 'auto', 'dense' or 'sparse'."
             )
         unknowns = self.coordinates.system.fixed.size
-        solver = (
-            None if settings.linear != "auto" or unknowns <= _DENSE else _direct if border is None else SparseSolver
-        )
+        default = direct_solver if border is None else SparseSolver
+        solver = default if settings.linear == "auto" and unknowns > _DENSE else None
         self._solver = NewtonSolver(self.coordinates.system, settings, solver)
         self._equations = _Equations(system, self.coordinates)
         self._solver.positions_at = self._equations.positions_at

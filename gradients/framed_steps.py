@@ -1,0 +1,241 @@
+"""Steps of systems with frames and joints, linearised.
+
+The equations r = inertia M Δq − M w + impulse (F + Ḡᵀλ) of particles are tested with the rigid motions P̄ of frames at
+q̄ = q0 + α Δq, and joints hold at the end, g(q1) = 0 (`symplex.time.solvers.nodal_coordinates`). Changes of the end are
+
+    δq1 = S δq0 + P1 y,
+
+where S takes what a frame is at the start by its rotation in the step, so that frames may change with parameters too,
+and y are small displacements and rotations at the end. With δρ̄ = (1 − α) δρ0 + α δρ1 for the arms ρ of particles
+
+    P̄ᵀ (δr + impulse Ḡᵀ δλ) + Σ δρ̄ × r = 0,    G1 δq1 + ∂g/∂p = 0.
+
+Methods that carry accelerations make these rigid after each step, and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.system import System
+from symplex.gradients.internal_variables import IncrementChange
+from symplex.gradients.linear_steps import (
+    Change,
+    ForcesOnStep,
+    LinearStep,
+    Names,
+    Product,
+    Solvers,
+    Step,
+    StepForces,
+    Variation,
+    applied,
+    derivatives_of_forces,
+    evaluated,
+    variables_at_end,
+)
+from symplex.time.implicit.scheme import Scheme
+from symplex.time.solvers.direct import SparseSolver
+from symplex.time.solvers.linear_solver import take_out
+from symplex.time.solvers.nodal_coordinates import NodalCoordinates, direct_solver
+
+_REFINEMENTS = 2  # of solutions with multipliers, each of which leaves of an error its part δ
+
+
+@final
+class FramedSolvers:
+    """The coordinates of a system with frames, and linear solvers for its matrices.
+
+    Parameters
+    ----------
+    system : System
+
+    Attributes
+    ----------
+    coordinates : NodalCoordinates
+    """
+
+    def __init__(self, system: System):
+        assert system.frames is not None, "it is for systems with frames"
+        self.coordinates = NodalCoordinates(system, system.frames, with_joints=True)
+        self._solvers = Solvers(
+            self.coordinates.system, direct_solver if self.coordinates.border is None else SparseSolver
+        )
+
+    def solve(self, blocks: Array, b: Array, transposed: bool) -> Array:
+        """Return the solutions [nodes, 3, k] of a matrix, or its transpose, without the shift −δ of multipliers."""
+        own = self.coordinates.system
+        places = np.zeros(own.fixed.shape)
+        b = np.where(own.fixed[..., None], 0.0, b)
+        x = self._solvers.solve(blocks, b, places, transposed)
+        if (border := self.coordinates.border) is not None:
+            first = self.coordinates.n_nodes
+            exact = blocks.copy()
+            node, axis = np.nonzero(~border.unused)
+            exact[own.pattern.diagonal()[first + node], axis, axis] = 0.0
+            product = Product(own, exact)
+            times = product.transposed_times if transposed else product.times
+            for _ in range(_REFINEMENTS):
+                x += self._solvers.solve(blocks, b - times(x), places, transposed)
+        return np.where(own.fixed[..., None], 0.0, x)
+
+
+def _rate(system: System, stiffness: Array) -> float:
+    """Return about how large K/M is in 1/s²."""
+    diagonal = np.abs(np.einsum("nii->n", stiffness[system.pattern.diagonal()])).sum()
+    return float(diagonal / (3.0 * system.mass_values[system.pattern.diagonal()].sum())) or 1.0
+
+
+@final
+class FramedForces(StepForces):
+    """The forces of an implicit step, by its scheme, with those of its joints."""
+
+    def __init__(self, of_step: StepForces, step: Step, middle: Array, multipliers: Array):
+        self._of_step, self._step, self._middle, self._multipliers = of_step, step, middle, multipliers
+
+    def of(self, system: System, names: Names) -> Array:
+        """Return G − f + Ḡᵀλ [n, 3]."""
+        out = self._of_step.of(system, names)
+        if names.joints:
+            joints = system.joints.at(self._step.t, self._step.t + self._step.h)
+            joints.add_forces(joints.gradients(self._middle), self._multipliers, out)
+        return out
+
+    def local(self, system: System, energy: str) -> Array:
+        """Return ∂φ/∂x, or the discrete gradients, [m, k, dim]."""
+        return self._of_step.local(system, energy)
+
+    def variables(self, system: System) -> Mapping[str, Array]:
+        """Return the internal variables at the end of the step, by the names of parts."""
+        return self._of_step.variables(system)
+
+    def conditions(self, system: System) -> Array:
+        """Return g [c] at the end."""
+        if not system.joints:
+            return np.zeros(0)
+        return system.joints.at(self._step.t + self._step.h).violations(self._step.q1)
+
+
+@final
+class FramedLinearStep(LinearStep):
+    """A step of an implicit method that carries no accelerations, of a system with frames."""
+
+    def __init__(self, system: System, solvers: FramedSolvers, scheme: Scheme, step: Step, deltas: Array):
+        assert system.frames is not None, "it is for systems with frames"
+        self._system, self._solvers, self._scheme, self._step = system, solvers, scheme, step
+        self._frames, self._free, self._deltas = system.frames, ~system.fixed[..., None], deltas
+        self._rotations = self._frames.rotations(step.q0, step.q1)
+        self._rotations[system.fixed[self._frames.nodes].all(axis=(1, 2))] = np.eye(3)
+        self._alpha = 0.5 if scheme.discrete else scheme.alpha  # where forces act
+        self._middle = step.q0 + self._alpha * (step.q1 - step.q0)
+        system.covering(self._assemble)
+
+    def _assemble(self) -> None:
+        system, scheme, step, coordinates = self._system, self._scheme, self._step, self._solvers.coordinates
+        by_start, by_end, _ = derivatives_of_forces(system, scheme, step)
+        forces = ForcesOnStep(scheme, step)
+        total = forces.of(system, Names.of(system)._replace(joints=()))
+        momentum = system.apply_mass(scheme.inertia * (step.q1 - step.q0) - scheme.by_v * step.v0)
+        self._border, multipliers = coordinates.border, np.zeros(0)
+        if (border := self._border) is not None:
+            joints = system.joints.at(step.t, step.t + step.h)
+            multipliers = joints.balance(system, self._middle, total + momentum / scheme.impulse)
+            border.take_times(step.t, step.t + step.h)
+            border.begin(step.q0, scheme.inertia, scheme.impulse, _rate(system, by_end))
+            border.at_increment(border.unknowns(multipliers), self._middle, step.q1, total)
+            border.add_stiffness(self._alpha, by_end)
+            border.add_stiffness(1.0 - self._alpha, by_start)
+            self._gradients = border.at_end.gradients(step.q1)
+        self.forces = FramedForces(forces, step, self._middle, multipliers)
+        self._residual = momentum + scheme.impulse * total
+        masses = scheme.inertia * system.mass_values[:, None, None] * np.eye(3)
+        by_end, by_start = scheme.impulse * by_end + masses, scheme.impulse * by_start - masses
+        self._by_end, self._by_start = Product(system, by_end), Product(system, by_start)
+        own = coordinates.system
+        self._blocks, still = own.pattern.zeros(3), np.zeros(own.fixed.shape)
+        ends = self._middle, step.q1
+        if system.inelastic:
+            of_parts = np.zeros_like(by_end)
+            evaluated(scheme, step).add_derivatives(system, of_parts)
+            by_end = by_end + scheme.impulse * of_parts  # not in place: a product reads it
+        coordinates.write_matrix(by_end, ends, still, self._residual, self._alpha, self._blocks)
+        if border is not None:
+            border.add_border(still, self._blocks)
+        take_out(own.pattern, own.fixed, self._blocks)
+
+    def forward(self, d: Variation, g: Change) -> Variation:
+        """Return the changes at its end."""
+        scheme, coordinates = self._scheme, self._solvers.coordinates
+        carried = self._carried(d.q)
+        forces = self._by_end.times(carried) + self._by_start.times(d.q) + scheme.impulse * g.forces
+        if self._system.inelastic:
+            at = evaluated(scheme, self._step)
+            change = IncrementChange(at, d.q, d.z, carried, self._deltas)
+            forces += scheme.impulse * change.of_forces(self._system)
+        left = self._resultants(self._middle, forces - scheme.by_v * applied(self._system, d.v))
+        left[1 : 2 * len(self._frames) : 2] += self._moments((1.0 - self._alpha) * d.q + self._alpha * carried)
+        if self._border is not None:
+            opened = np.einsum("cai,caik->ck", self._gradients, carried[self._border.at_end.nodes])
+            left[coordinates.n_nodes :] = self._border.equations(opened + g.conditions)
+        q = carried + self._motions(self._step.q1, self._solvers.solve(self._blocks, -left, False))
+        a = np.where(self._free, (scheme.inertia * (q - d.q) - scheme.by_v * d.v) / scheme.impulse, 0.0)
+        z = variables_at_end(self._system, self._step, d, q, g, self._deltas)
+        return Variation(q, d.v + scheme.h * a, a, a, z)
+
+    def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
+        """Return the derivatives by the start, and by the forces."""
+        scheme, coordinates = self._scheme, self._solvers.coordinates
+        by_a = np.where(self._free, adjoint.a + adjoint.own + scheme.h * adjoint.v, 0.0) / scheme.impulse
+        by_end = adjoint.q + scheme.inertia * by_a
+        mu = self._solvers.solve(self._blocks, self._resultants(self._step.q1, by_end), True)
+        m, by_arms = self._motions(self._middle, mu), self._moments_back(mu[1 : 2 * len(self._frames) : 2])
+        by_end = by_end - self._by_end.transposed_times(m) - self._alpha * by_arms
+        by_conditions = np.zeros((0, mu.shape[2]))
+        if self._border is not None:
+            by_conditions = -self._border.of_equations(mu[coordinates.n_nodes :])
+            local = self._gradients[..., None] * by_conditions[:, None, None]
+            np.add.at(by_end, self._border.at_end.nodes, local)
+        q = self._carried(by_end, back=True) - self._by_start.transposed_times(m) - (1.0 - self._alpha) * by_arms
+        q -= scheme.inertia * by_a
+        v = adjoint.v + scheme.by_v * (applied(self._system, m) - by_a)
+        zero = np.zeros_like(q)
+        return Variation(q, v, zero, zero), Change(-scheme.impulse * m, by_conditions)
+
+    def _carried(self, dq: Array, back: bool = False) -> Array:
+        """Return S δq [n, 3, k], or Sᵀ δq."""
+        out, nodes = dq.copy(), self._frames.nodes
+        mean = dq[nodes].mean(axis=1, keepdims=True)
+        rotations = self._rotations.swapaxes(1, 2) if back else self._rotations
+        out[nodes] = mean + np.einsum("fij,fajk->faik", rotations, dq[nodes] - mean)
+        return out
+
+    def _resultants(self, q: Array, forces: Array) -> Array:
+        """Return P(q)ᵀ forces [nodes, 3, k], zero of multipliers."""
+        coordinates = self._solvers.coordinates
+        out = np.zeros((forces.shape[2], *coordinates.system.fixed.shape))
+        for k in range(forces.shape[2]):
+            coordinates.write_resultants(q, np.ascontiguousarray(forces[..., k]), out[k])
+        return np.moveaxis(out, 0, 2).copy()
+
+    def _motions(self, q: Array, z: Array) -> Array:
+        """Return P(q) z [n, 3, k]."""
+        return np.stack([self._solvers.coordinates.motions(q, z[..., k]) for k in range(z.shape[2])], axis=2)
+
+    def _moments(self, x: Array) -> Array:
+        """Return Σ δρ × r [f, 3, k] for changes x [n, 3, k] of particles."""
+        nodes = self._frames.nodes
+        arms = x[nodes] - x[nodes].mean(axis=1, keepdims=True)
+        shared = self._frames.shares[:, None, None] * self._residual[nodes]
+        return np.cross(arms, shared[..., None], axis=2).sum(axis=1)
+
+    def _moments_back(self, theta: Array) -> Array:
+        """Return the derivatives [n, 3, k] by changes of particles of θ·Σ δρ × r for θ [f, 3, k]."""
+        nodes = self._frames.nodes
+        out = np.zeros((*self._residual.shape, theta.shape[2]))
+        local = np.cross(self._residual[nodes][..., None], theta[:, None], axis=2)
+        out[nodes] = local - local.mean(axis=1, keepdims=True)
+        return out
