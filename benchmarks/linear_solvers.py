@@ -50,7 +50,7 @@ def clamped(kind: str, cells: int, load: str) -> System:
     elements = next(iter(mesh.cells.values()))
     soft = kind == "incompressible"
     law = sx.NeoHookean.from_young(STEEL["young"], 0.499 if soft else 0.3, STEEL["density"])
-    solid = sx.Solid(mesh.points, elements, law, **({"formulation": "mean-dilatation"} if soft else {}))
+    solid = sx.Solid(mesh.points, elements, law, formulation="mean-dilatation" if soft else None)
     fixed = np.repeat(mesh.points[:, :1] == 0.0, 3, axis=1)
     mass = sx.lumped_mass(mesh.points, elements, STEEL["density"], len(mesh.points))
     system = sx.System(mass, {"body": solid}, fixed=fixed)
