@@ -29,6 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the libraries that others u
 
 import numpy as np
 import scipy.sparse as sp
+from pyamg_solver import PyamgSolver
 from scipy.sparse.linalg import LinearOperator, cg
 
 from symplex.errors import MissingPackage
@@ -43,7 +44,6 @@ from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.linear_solver import LinearSolver
-from symplex.time.solvers.multigrid import MultigridSolver
 from symplex.time.stability import stable_step
 
 TOLERANCES = (1e-3, 1e-8)
@@ -142,7 +142,7 @@ def measure_others(problem: Problem, largest_direct: int) -> dict[str, float]:
     solve = lambda: cg(matrix, b.ravel(), rtol=1e-8, M=jacobi, callback=count)  # noqa: E731
     numbers["scipy CG, Jacobi: solution"] = best(solve, at_least=2)
     numbers["scipy CG, Jacobi: iterations"] = count.of_one(solve)
-    others: dict[str, Callable[[Pattern, int], LinearSolver]] = {"pyamg CG": MultigridSolver}
+    others: dict[str, Callable[[Pattern, int], LinearSolver]] = {"pyamg CG": PyamgSolver}
     if b.size <= largest_direct:
         others["sparse LU"] = SparseSolver
     for name, kind in others.items():

@@ -1,7 +1,7 @@
 """One linear system of an implicit step or a static equilibrium by each solver: iterations and processor time.
 
     OMP_NUM_THREADS=1 python benchmarks/linear_solvers.py [--bodies hexahedra:12 tetrahedra:10 quadratic:6 beam:6]
-                                                          [--loads static 1000 20] [--solvers krylov petsc multigrid]
+                                                          [--loads static 1000 20] [--solvers krylov petsc pyamg]
 
 Bodies are four times as long as thick, ``beam`` forty times, clamped at an end, with so many cells across, of a
 neo-Hookean law; ``incompressible`` is of hexahedra with mean dilatation and ν = 0.499. ``cube`` is that of
@@ -20,6 +20,7 @@ from time import process_time
 
 import numpy as np
 from implicit_step import spinning_cube
+from pyamg_solver import PyamgSolver
 
 import symplex as sx
 from symplex.errors import MissingPackage, StepFailed
@@ -33,7 +34,7 @@ from symplex.time.solvers.linear_solver import LinearSolver, take_out
 from symplex.time.stability import stable_step
 
 TOLERANCES = (1e-2, 1e-8)
-KINDS = ("krylov", "one level", "petsc", "multigrid", "sparse")
+KINDS = ("krylov", "one level", "petsc", "pyamg", "sparse")
 LARGEST_DIRECT = 40_000  # unknowns
 STEEL = dict(young=200e9, density=8000.0)
 
@@ -49,7 +50,7 @@ def clamped(kind: str, cells: int, load: str) -> System:
     elements = next(iter(mesh.cells.values()))
     soft = kind == "incompressible"
     law = sx.NeoHookean.from_young(STEEL["young"], 0.499 if soft else 0.3, STEEL["density"])
-    solid = sx.Solid(mesh.points, elements, law, **({"formulation": "mean-dilatation"} if soft else {}))
+    solid = sx.Solid(mesh.points, elements, law, formulation="mean-dilatation" if soft else None)
     fixed = np.repeat(mesh.points[:, :1] == 0.0, 3, axis=1)
     mass = sx.lumped_mass(mesh.points, elements, STEEL["density"], len(mesh.points))
     system = sx.System(mass, {"body": solid}, fixed=fixed)
@@ -76,6 +77,8 @@ def made(kind: str, pattern: Pattern) -> LinearSolver | None:
     if kind == "sparse" and 3 * pattern.n_nodes > LARGEST_DIRECT:
         return None
     try:
+        if kind == "pyamg":
+            return PyamgSolver(pattern, 3)
         named: Linear = "krylov" if kind == "one level" else kind  # pyright: ignore[reportAssignmentType]
         return SparseSolver(pattern, 3, pivot=0.0) if kind == "sparse" else linear_solver(named, pattern, 3)
     except MissingPackage:

@@ -3,8 +3,8 @@
     python benchmarks/modes.py [--cells 6 10 14] [--number 10] [--ways sparse krylov]
 
 The Lanczos method with shift and inversion (ARPACK) by sparse factors (SuperLU), by the package's conjugate gradients
-with block IC(0), and by pyamg; and LOBPCG with pyamg for a preconditioner, which solves no equations. Times are ratios
-to the first that is done, of one run.
+in two levels; and LOBPCG with pyamg for a preconditioner, which solves no equations. Times are ratios to the first that
+is done, of one run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from pyamg_solver import rigid_motions
 
 import symplex as sx
 from symplex.time.modes.eigenpairs import scale
 from symplex.time.modes.small_motions import SmallMotions
 
-WAYS = ("sparse", "krylov", "multigrid", "lobpcg")
+WAYS = ("sparse", "krylov", "lobpcg")
 LARGEST_DIRECT = 120_000  # unknowns: above, factors do not fit
 
 
@@ -41,8 +42,6 @@ def by_lobpcg(system: sx.System, state: sx.State, n: int) -> np.ndarray:
     """Return frequencies in Hz by LOBPCG (Knyazev 2001) with smoothed aggregation."""
     from pyamg.aggregation import smoothed_aggregation_solver
     from scipy.sparse.linalg import lobpcg
-
-    from symplex.time.solvers.multigrid import rigid_motions
 
     motions = SmallMotions(system, state)
     free, some = motions.free, n + 4

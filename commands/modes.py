@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     modes.add_argument(
         "--solver",
-        choices=["auto", "dense", "sparse", "krylov", "multigrid"],
+        choices=["auto", "dense", "sparse", "krylov"],
         default="auto",
         help="of the linear equations; default: by size",
     )

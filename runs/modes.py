@@ -159,7 +159,7 @@ def find_modes(
     at : {"start"} or float
     damped : bool, default False
         Whether damping is to have its part: then, and in a frame that rotates, modes are complex.
-    solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
+    solver : {"auto", "dense", "sparse", "krylov"}, default "auto"
         See `symplex.modes.natural_modes`.
     diameters : sequence of int or {"all"}, optional
         Nodal diameters, of a scenario with ``[[cyclic]]``: then so many modes of each of them, without what depends on

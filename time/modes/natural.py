@@ -87,10 +87,11 @@ def natural_modes(system: System, state: State, n: int, *, solver: LinearOfModes
         An equilibrium.
     n : int
         How many, at most as many as there are free coordinates with mass.
-    solver : {"auto", "dense", "sparse", "krylov", "multigrid"}, default "auto"
-        How the equations of the Lanczos method with shift and inversion are solved: by sparse factors up to 15 000
-        free coordinates, then by conjugate gradients with incomplete factors (and where these fail by sparse factors,
-        up to 60 000 coordinates). Up to 200 coordinates all modes are computed at once, as with "dense".
+    solver : {"auto", "dense", "sparse", "krylov"}, default "auto"
+        How the equations of the Lanczos method with shift and inversion are solved: by sparse factors up to 8000 free
+        coordinates, then by conjugate gradients with incomplete factors and a coarse space (and where these fail by
+        sparse factors, up to 60 000 coordinates). Up to 200 coordinates all modes are computed at once, as with
+        "dense".
 
     Returns
     -------

@@ -52,6 +52,8 @@ class BlockPattern:
     nodes : int32 [n]
         The nodes in the order of elimination.
     n, dim : int
+    half : float64 [nnz', 9]
+        The blocks of the border of a symmetric matrix, or part of a matrix, where there are ghosts.
     """
 
     def __init__(self, indptr: IntArray, indices: IntArray, dim: int):
@@ -60,6 +62,7 @@ class BlockPattern:
         self.n, self.dim = len(indptr) - 1, dim
         self._bounds = order.bounds
         self._indptr, self._indices = indptr, indices
+        self.half = np.zeros((0, 9))
 
     @cached_property
     def lower(self) -> BlockRows:
@@ -131,7 +134,8 @@ class BlockPattern:
     @cached_property
     def border(self) -> Border:
         """The blocks of columns of ghosts."""
-        return Border(np.zeros(self.n + 1, np.int64), *(np.zeros(0, kind) for kind in (np.uint32, np.intp, np.intp)))
+        nothing = np.zeros(0, np.intp)
+        return Border(np.zeros(self.n + 1, np.int64), np.zeros(0, np.uint32), nothing, nothing)
 
     def numbered(self, count: int) -> tuple[int, int]:
         """Return how many things are on ranks before this one, and on all, given how many are here."""

@@ -29,7 +29,7 @@ from symplex.fem.compiled import threads
 from symplex.fem.compiled.kernels import inlined, kernel
 from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import NINE, THREE, WORTH_A_THREAD, BlockPattern
-from symplex.time.solvers.krylov import LIMIT, Solution, Worth
+from symplex.time.solvers.krylov import LIMIT, PATIENCE, Solution, Worth
 from symplex.time.solvers.sparse_cholesky import SparseCholesky
 
 _DEPENDENT = 1e-10  # part of the square of a motion, below which it is one of those before it: of points and lines
@@ -41,6 +41,8 @@ _COST = 1.75  # of an iteration with aggregates, in iterations without
 _SMALLEST = 64  # nodes of an aggregate; twice as many, and so on,
 _OPERATIONS = 1000.0  # until the factors of their matrix take no more than so many for each node
 _FEWEST = 4  # aggregates that are worth it
+_PATIENCE = 150  # iterations with aggregates in which the residual must halve
+_ROUNDING = 64.0 * float(np.finfo(float).eps)  # of |A| |x|, |A| being about 1: what is left of |b − A x| at the end
 _PIECES = 1000  # beyond which the rigid motions of whole pieces are left alone
 _RANGES = 16  # of aggregates or rows, each passed over by one thread
 
@@ -61,7 +63,11 @@ class CoarseSpace:
         Of aggregates, on all ranks.
     operations : float
         Of the factors of their matrix.
+    patience : int
+        Iterations in which the residual must halve.
     """
+
+    patience = PATIENCE
 
     def __init__(self, rows: BlockPattern, part: NDArray[np.integer]):
         self._rows, self._part = rows, part.astype(np.int32)
@@ -80,7 +86,7 @@ class CoarseSpace:
         self._cholesky = SparseCholesky(self.number, np.stack([first, second], axis=1))
         self.operations = self._cholesky.operations
 
-    def _couplings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _couplings(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return own rows and the aggregates known here that they are coupled with, those of the lower half first.
 
         Then follow the blocks opposite, and those of the border.
@@ -279,7 +285,7 @@ class TwoLevel:
         while self._aggregates is None:
             space = CoarseSpace(rows, rows.aggregates(size))
             if space.operations <= _OPERATIONS * nodes or size > nodes:
-                self._aggregates = space
+                self._aggregates, space.patience = space, _PATIENCE
             size *= 2
         return self._aggregates
 
@@ -369,7 +375,9 @@ class TwoLevel:
             x, spent = x + found.x, spent + found.iterations
             self._iterations += found.iterations
             if not self._may_help or found.iterations < limit or found.outcome != "out of iterations":
-                return Solution(x, found.residual * left / size, spent, found.outcome)
+                residual = found.residual * left
+                rounding = found.outcome == "stagnated" and residual <= _ROUNDING * self._norm(x)
+                return Solution(x, residual / size, spent, "rounding" if rounding else found.outcome)
             r = b - times(x)
 
     def _norm(self, v: Array) -> float:

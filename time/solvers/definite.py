@@ -16,7 +16,6 @@ from symplex.time.solvers.linear import DENSE, Linear, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 _TOLERANCE = 1e-14  # of iterations, which end where rounding begins
-_TOLERANCE_OF_MULTIGRID = 1e-10  # which does not end there
 _NARROW = 60  # coordinates off the diagonal up to which a band is faster than sparse factors: chains, thin trusses
 _LARGEST = 20_000  # unknowns up to which the motion is looked for along which a matrix is not positive
 
@@ -132,8 +131,6 @@ def _solver(kind: Linear, pattern: Pattern, dim: int) -> _NodeByNode | _Banded |
             return banded
     if kind == "sparse":
         return SparseSolver(pattern, dim, pivot=0.0)
-    if kind == "multigrid":
-        return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE_OF_MULTIGRID)
     if kind in ("krylov", "petsc"):
         return _Iterative(linear_solver(kind, pattern, dim), _TOLERANCE)
     from symplex.time.solvers.automatic import AutomaticSolver  # compiled when first needed

@@ -10,7 +10,7 @@ from symplex.errors import StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
 from symplex.time.solvers.coarse import CoarseSpace, DeflatedCholesky, DeflatedLU, TwoLevel, half_times
-from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab, conjugate_gradients
+from symplex.time.solvers.krylov import PATIENCE, Solution, Worth, always, bicgstab, conjugate_gradients
 from symplex.time.solvers.linear_solver import LinearSolver
 from symplex.time.solvers.singular import floating_part, loose_part, singular
 from symplex.time.solvers.turned import RotatedTangent
@@ -204,7 +204,8 @@ class KrylovSolver(LinearSolver):
         self, space: CoarseSpace | None, b: Array, tolerance: float, limit: int, worth: Worth
     ) -> Solution:
         self._cholesky.space = space
-        return conjugate_gradients(self._rows, self._half, self._cholesky, b, tolerance, limit, worth)
+        patience = PATIENCE if space is None else space.patience
+        return conjugate_gradients(self._rows, self._half, self._cholesky, b, tolerance, limit, worth, patience)
 
     def _half_times(self, x: Array) -> Array:
         return half_times(self._rows, self._half, x)

@@ -64,6 +64,7 @@ def conjugate_gradients(
     tolerance: float,
     limit: int = LIMIT,
     worth: Worth = always,
+    patience: int = PATIENCE,
 ) -> Solution:
     """Solve A x = b with A symmetric positive definite, to |b − A x| ≤ tolerance |b|.
 
@@ -82,6 +83,8 @@ def conjugate_gradients(
     limit : int
     worth : callable
         Whether to go on after so many iterations.
+    patience : int
+        Iterations in which the residual must halve.
     """
     x, p, q, z = (np.zeros_like(b) for _ in range(4))
     r = b.copy()
@@ -111,7 +114,7 @@ def conjugate_gradients(
             rr, rz = factor.applied(0.0, p, q, x, r, z)
         if rr <= 0.25 * best:
             best, best_at = rr, iteration
-        elif iteration - best_at >= PATIENCE:
+        elif iteration - best_at >= patience:
             return finish(iteration, "stagnated")
         if not worth(iteration):
             return finish(iteration, "out of iterations")

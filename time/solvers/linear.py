@@ -8,10 +8,10 @@ from symplex.fem.assembly.pattern import Pattern
 from symplex.time.solvers.direct import DenseSolver, SparseSolver
 from symplex.time.solvers.linear_solver import LinearSolver
 
-# Which solver: "dense" and "sparse" are direct, "krylov", "multigrid" and "petsc" iterate; "auto" takes the one for the
+# Which solver: "dense" and "sparse" are direct, "krylov" and "petsc" iterate; "auto" takes the one for the
 # size, and a direct one where iterations fail or would cost more.
-Linear = Literal["auto", "dense", "sparse", "krylov", "multigrid", "petsc"]
-LinearOfModes = Literal["auto", "dense", "sparse", "krylov", "multigrid"]
+Linear = Literal["auto", "dense", "sparse", "krylov", "petsc"]
+LinearOfModes = Literal["auto", "dense", "sparse", "krylov"]
 
 DENSE = 200  # unknowns up to which a dense factorisation is faster than a sparse one
 _SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
@@ -25,10 +25,6 @@ def require_solver(kind: Linear) -> None:
     MissingPackage
         If it is not.
     """
-    if kind == "multigrid":
-        from symplex.time.solvers.multigrid import require_pyamg
-
-        require_pyamg()
     if kind == "petsc":
         from symplex.time.solvers.petsc import petsc
 
@@ -42,10 +38,6 @@ def linear_solver(kind: Linear, pattern: Pattern, dim: int) -> LinearSolver:
         return DenseSolver(pattern, dim)
     if kind == "sparse" or (kind == "auto" and size <= _SPARSE):
         return SparseSolver(pattern, dim)
-    if kind == "multigrid":
-        from symplex.time.solvers.multigrid import MultigridSolver
-
-        return MultigridSolver(pattern, dim)
     if kind == "petsc":
         from symplex.time.solvers.petsc import PetscSolver
 

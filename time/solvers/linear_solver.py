@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array, Pattern
 
-# What solvers count: matrices that were factorised (incompletely, or for which multigrid was set up), iterations of all
+# What solvers count: matrices that were factorised (incompletely, or for which PETSc was set up), iterations of all
 # solutions; and of the matrices those that were shifted to have incomplete factors, those that are symmetric but not
 # positive definite, and those that were factorised completely where iterations failed or would have cost more.
 COUNTS = ("factorisations", "iterations", "shifted", "indefinite", "direct")

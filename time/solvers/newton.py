@@ -54,8 +54,8 @@ class Newton:
         or five are usual.
     linear : str, default "auto"
         The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
-        incomplete factors; ``"multigrid"`` (needs pyamg); ``"petsc"`` (needs petsc4py): conjugate gradients with
-        multigrid, or BiCGStab with incomplete factors; or ``"auto"`` by what each would cost, with the steps of small
+        incomplete factors and a coarse space; ``"petsc"`` (needs petsc4py): conjugate gradients with multigrid, or
+        BiCGStab with incomplete factors; or ``"auto"`` by what each would cost, with the steps of small
         trusses and the like in one compiled loop (`symplex.time.solvers.compiled_newton`).
     halvings : int, optional
         How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from symplex.errors import StepFailed
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.solids.materials import NeoHookean
@@ -186,24 +185,3 @@ def test_large_steps_of_thin_bodies_conserve_and_resume_bit_by_bit(method):
             energy = 0.5 * system.dot(system.mass[:, None] * now.v, now.v) + system.potential(now.q)
             known_to = round_off.of_forces(system, now.q) * np.abs(now.q - x).max()
             assert energy == pytest.approx(before, rel=0.0, abs=known_to)
-
-
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_factors_take_over_from_multigrid(monkeypatch, symmetric):
-    pytest.importorskip("pyamg")
-    from symplex.time.solvers import multigrid
-
-    system, x = strip(1)
-    blocks = matrix_of(system, x, x, symmetric)
-    b = np.where(system.fixed, 0.0, np.random.default_rng(0).standard_normal(x.shape))
-    solver = multigrid.MultigridSolver(system.pattern, 3)
-    monkeypatch.setattr(multigrid, "LIMIT", 1)
-    solver.update(blocks, symmetric, x)
-    for _ in range(2):
-        assert residual(system, blocks, solver.solve(b, 1e-9), b) <= 1e-9
-    assert solver.counts["direct"] == 1
-    assert solver.definite == symmetric
-    monkeypatch.setattr(multigrid, "LARGEST_DIRECT", 100)
-    solver.update(blocks, symmetric, x)
-    with pytest.raises(StepFailed, match=r"multigrid left a residual of .*expected 1\.0e-09"):
-        solver.solve(b, 1e-9)

@@ -24,6 +24,7 @@ from symplex.time.solvers.aggregates import aggregates
 from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import BlockPattern
 from symplex.time.solvers.coarse import CoarseSpace, DeflatedCholesky, half_times
+from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.iterative import KrylovSolver
 from symplex.time.solvers.krylov import conjugate_gradients
 from symplex.time.solvers.linear_solver import take_out
@@ -329,6 +330,23 @@ def test_statics_of_a_slender_body():
     moved = found["sparse"].state.q - x
     np.testing.assert_allclose(found["krylov"].state.q - x, moved, atol=1e-7 * np.abs(moved).max())
     assert found["krylov"].stable
+
+
+def test_iterations_end_soon_where_rounding_hides_what_is_left():
+    """Of a slender body whose residuals cannot be as small as is asked for."""
+    system, x = beam(2, 40)
+    blocks = matrix_of(system, x, np.inf)
+    b = np.where(system.fixed, 0.0, system.mass[:, None] * [0.0, 1.0, 0.3])
+    direct = SparseSolver(system.pattern, 3)
+    direct.update(blocks, True, x)
+    expected = np.linalg.norm(direct.solve(b, 0.0))
+    solver = KrylovSolver(system.pattern, 3)
+    solver.update(blocks, True, x)
+    found = solver.solve(b, 1e-13)
+    assert solver.counts["iterations"] < 600
+    assert np.linalg.norm(found) == pytest.approx(expected, rel=1e-6)
+    most = np.abs(blocks).max() * np.abs(found).max() / np.abs(b).max()
+    assert relative_residual(system.pattern, blocks, found, b) < 64.0 * np.finfo(float).eps * most
 
 
 def test_without_a_coarse_space_factors_are_applied_alone():

@@ -1,17 +1,16 @@
 """Linear solvers of implicit steps: kernels on block patterns, incomplete factors, iterations, failures reported."""
 
 import importlib.util
-import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from symplex.errors import MissingPackage, StepFailed
+from symplex.errors import StepFailed
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.compiled import threads
-from symplex.fem.measures.bars import Bars, EngineeringStrain, all_pairs
+from symplex.fem.measures.bars import Bars, EngineeringStrain
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
@@ -30,7 +29,6 @@ from symplex.time.solvers.node_order import cuthill_mckee, two_sided_order
 from symplex.time.solvers.singular import loose_part
 
 SINGLE = 3e-6  # what factors in single precision are good for
-needs_pyamg = pytest.mark.skipif(importlib.util.find_spec("pyamg") is None, reason="pyamg is not installed")
 needs_petsc = pytest.mark.skipif(importlib.util.find_spec("petsc4py") is None, reason="petsc4py is not installed")
 PETSC = pytest.param("petsc", marks=needs_petsc)
 
@@ -304,7 +302,7 @@ def test_random_systems_are_solved_to_the_tolerance(dim, symmetric, tolerance):
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("unsymmetric", [False, True])
-@pytest.mark.parametrize("kind", ["sparse", "krylov", "auto", pytest.param("multigrid", marks=needs_pyamg), PETSC])
+@pytest.mark.parametrize("kind", ["sparse", "krylov", "auto", PETSC])
 def test_implicit_matrices_of_a_cube(fixed, unsymmetric, kind):
     system, q, blocks = cube(4, fixed=fixed, unsymmetric=unsymmetric)
     matrix = system.pattern.matrix(blocks).toarray()
@@ -589,25 +587,6 @@ def test_the_solver_is_chosen_by_size():
     assert isinstance(linear_solver("sparse", pattern(3), 3), SparseSolver)
     assert isinstance(linear_solver("dense", pattern(300), 3), DenseSolver)
     assert isinstance(linear_solver("krylov", pattern(3), 3), KrylovSolver)
-
-
-def test_multigrid_says_what_it_needs(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyamg", None)  # as if it were not installed
-    with pytest.raises(MissingPackage, match=r"needs pyamg.*symplex\[multigrid\]"):
-        linear_solver("multigrid", Pattern(3, []), 3)
-
-
-def test_rigid_motions_meet_no_force():
-    from symplex.time.solvers.multigrid import rigid_motions
-
-    for dim, points in ((3, box((1.0, 2.0, 3.0), (1, 1, 1)).points), (2, np.random.default_rng(0).random((9, 2)))):
-        pairs = all_pairs(len(points))
-        lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
-        system = System(np.ones(len(points)), {"bars": Bars(pairs, EngineeringStrain(1.0, lengths), dim=dim)}, dim=dim)
-        modes = rigid_motions(points)
-        assert modes.shape == (points.size, dim * (dim + 1) // 2)
-        assert np.linalg.matrix_rank(modes) == modes.shape[1]
-        np.testing.assert_allclose(system.hessian(points) @ modes, 0.0, atol=1e-12)
 
 
 def test_ill_conditioned_systems_are_no_singular_ones():
