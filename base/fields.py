@@ -55,10 +55,11 @@ OF_SHELLS = {
 }
 # Where these are among eight numbers of each element.
 PLACES_OF_SHELLS = dict(zip(OF_SHELLS, (slice(0, 3), slice(3, 6), 6, 7), strict=True))
+DAMAGE = "damage"  # of bonds, and of elements that fail by it
 GONE = "gone"  # 1 of elements that have eroded, which pictures leave out
 # Of bonds, in each of them: the part of the fracture energy that is dissipated, and how far it is open.
 OF_BONDS = {
-    "damage": Field("damage", ""),
+    DAMAGE: Field("damage", ""),
     "opening": Field("opening", "m", kind="length"),
 }
 # Of joints: how the first body is seen from the second one, and what acts on it.

@@ -14,6 +14,7 @@ from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
+from symplex.fem.solids.plastic import LOCKING
 
 Table = dict[str, Any]
 MOST_VELOCITIES = 300  # tables
@@ -42,6 +43,8 @@ class BodyTables:
     parts : Parts
     flows : bool
         Whether metals flow.
+    with_others : bool, default False
+        Whether there are beams or shells too, so that the mesh has more than the body.
     """
 
     def __init__(
@@ -54,7 +57,9 @@ class BodyTables:
         large: bool,
         parts: Parts,
         flows: bool,
+        with_others: bool = False,
     ):
+        self._with_others = with_others
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
         self._file, self._large, self._parts, self._flows = mesh, large, parts, flows
 
@@ -111,13 +116,15 @@ class BodyTables:
         scale = self._units.length
         body: Table = {"name": part, "mesh": self._file}
         nodes = self._parts.nodes(part)
-        if len(self._parts.names) > 1:
+        if len(self._parts.names) > 1 or self._with_others:
             body["group"] = self._geometry.group_of_nodes(nodes, part)
         if scale != 1.0:
             body["scale"] = scale
         types = self._geometry.types_of(nodes)
         large = self._large or any(self._deck.materials[name].formula for name, _ in materials)
         metals = [one for name, _ in materials if self._flows and (one := self._deck.materials[name]).yields]
+        if metals and "C3D4" in types and LOCKING not in self._deck.remarks:
+            self._deck.remarks.append(LOCKING)
         formulations = {found for name in types if (found := _formulation(name, large, metals))}
         if len(formulations) > 1:
             reported = " and ".join(types)

@@ -3,7 +3,8 @@
 A cylinder of 32.4 mm by 3.2 mm radius; Young's modulus 117 GPa, Poisson's ratio 0.35, yield stress 0.4 GPa, hardening
 0.1 GPa, 8930 kg/m³, 80 µs. Published lengths and radii of the foot gather around 21.4 and 7.1 mm (G. I. Taylor 1948;
 Bonet and Burton 1998). A quarter is computed, whose foot slides on the wall. Writes ``taylor_bar.png`` and
-``numbers.json``: ``python examples/taylor_bar.py [--output DIR] [--full]``.
+``numbers.json``: ``python examples/taylor_bar.py [--output DIR] [--full]``, which runs three methods on four kinds of
+elements.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,19 @@ import symplex as sx
 LENGTH, RADIUS, SPEED, DURATION = 32.4e-3, 3.2e-3, 227.0, 80e-6
 COPPER = sx.NeoHookean.from_young(E=117e9, nu=0.35, density=8930.0)
 HARDENING = sx.Hardening(0.4e9, modulus=0.1e9)
-LENGTH_MM, FOOT_RADIUS_MM = 21.46, 7.09  # converged, with meshes of up to 7350 elements of several kinds
+LENGTH_MM, FOOT_RADIUS_MM = 21.46, 7.09  # of meshes of up to 7350 elements of several kinds
+Elements = Literal["hexahedron", "stabilized", "wedge", "tetra10"]
+MESHES: dict[Elements, dict[str, float]] = {  # that are fine enough for 1 %
+    "hexahedron": {"across": 3, "along": 14},
+    "stabilized": {"across": 5, "along": 24},
+    "wedge": {"across": 3, "along": 14},
+    "tetra10": {"across": 2, "along": 8},
+}
+METHODS: dict[str, sx.Integrator] = {
+    "energy-momentum": sx.EnergyMomentum(2e-7),
+    "explicit Newmark": sx.Newmark("auto"),
+    "midpoint": sx.Midpoint(2e-7),
+}
 
 
 class Found(NamedTuple):
@@ -86,10 +99,46 @@ def _quarter_of_disc(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(points), np.array(faces)
 
 
-def bar(across: int = 3, along: int = 14, ratio: float = 4.0) -> tuple[sx.System, sx.State, sx.Plastic]:
+def wedges_of(cells: np.ndarray) -> np.ndarray:
+    """Return two wedges of each hexahedron."""
+    return np.concatenate([cells[:, [0, 1, 2, 4, 5, 6]], cells[:, [0, 2, 3, 4, 6, 7]]])
+
+
+def tetrahedra_of(wedges: np.ndarray) -> np.ndarray:
+    """Return three tetrahedra of each wedge; diagonals of faces begin at the node of the smallest number."""
+    turns = [[0, 1, 2, 3, 4, 5], [1, 2, 0, 4, 5, 3], [2, 0, 1, 5, 3, 4]]
+    turns += [[3, 5, 4, 0, 2, 1], [4, 3, 5, 1, 0, 2], [5, 4, 3, 2, 1, 0]]
+    v = np.take_along_axis(wedges, np.array(turns)[np.argmin(wedges, axis=1)], axis=1)
+    first = np.minimum(v[:, 1], v[:, 5]) < np.minimum(v[:, 2], v[:, 4])
+    one, other = v[first][:, [0, 1, 2, 5, 0, 1, 5, 4, 0, 4, 5, 3]], v[~first][:, [0, 1, 2, 4, 0, 4, 2, 5, 0, 4, 5, 3]]
+    return np.concatenate([one.reshape(-1, 4), other.reshape(-1, 4)])
+
+
+def round_quadratic(points: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return quadratic tetrahedra with the middles of edges along the rim on the cylinder.
+
+    With straight edges the section of 2 × 2 cells lacks 2.6 % of its area, and the foot 1.5 % of its radius.
+    """
+    mesh = sx.quadratic(sx.Mesh(points, {"tetra": cells.astype(np.int32)}))
+    points, cells = mesh.points.copy(), mesh.cells["tetra10"]
+    rim = np.abs(np.hypot(points[:, 0], points[:, 1]) - RADIUS) < 1e-9 * RADIUS
+    for k, (i, j) in enumerate([(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]):
+        middles = np.unique(cells[rim[cells[:, i]] & rim[cells[:, j]], 4 + k])
+        points[middles, :2] *= (RADIUS / np.hypot(points[middles, 0], points[middles, 1]))[:, None]
+    return points, cells
+
+
+def bar(
+    across: int = 3, along: int = 14, ratio: float = 4.0, elements: Elements = "hexahedron"
+) -> tuple[sx.System, sx.State, sx.Plastic]:
     """Return the quarter of the bar at the moment of impact."""
     points, cells = quarter(across, along, ratio)
-    solid = sx.Solid(points, cells, COPPER, formulation="mean-dilatation")
+    if elements in ("wedge", "tetra10"):
+        cells = wedges_of(cells)
+    if elements == "tetra10":
+        points, cells = round_quadratic(points, tetrahedra_of(cells))
+    formulation = {"tetra10": "full", "stabilized": "stabilized"}.get(elements, "mean-dilatation")
+    solid = sx.Solid(points, cells, COPPER, formulation=formulation)  # pyright: ignore[reportArgumentType]
     part = sx.Plastic(solid, HARDENING)
     mass = sx.lumped_mass(points, cells, COPPER.density, len(points))
     tiny = 1e-9 * RADIUS
@@ -98,9 +147,9 @@ def bar(across: int = 3, along: int = 14, ratio: float = 4.0) -> tuple[sx.System
     return system, system.state(points, np.broadcast_to([0.0, 0.0, -SPEED], points.shape)), part
 
 
-def moved(method: sx.Integrator, **mesh: float) -> Found:
+def moved(method: sx.Integrator, elements: Elements = "hexahedron", **mesh: float) -> Found:
     """Return what a method finds; steps of explicit Newmark are divided as the foot becomes thin."""
-    system, state, part = bar(**mesh)  # pyright: ignore[reportArgumentType]
+    system, state, part = bar(elements=elements, **MESHES[elements] | mesh)  # pyright: ignore[reportArgumentType]
     motion = method.fit(system, state, DURATION).start(system, state)
     start = motion.energies(state)["balance"]
     end = motion.advance(DURATION)
@@ -161,14 +210,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Compute by both methods, print, draw and write the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path())
-    parser.add_argument("--full", action="store_true", help="by the midpoint rule as well")
+    parser.add_argument("--full", action="store_true", help="by the midpoint rule, and with other elements, as well")
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
-    results = {"energy-momentum": moved(sx.EnergyMomentum(2e-7)), "explicit Newmark": moved(sx.Newmark("auto"))}
-    if options.full:
-        results["midpoint"] = moved(sx.Midpoint(2e-7))
+    results = {name: moved(method) for name, method in METHODS.items() if options.full or name != "midpoint"}
+    others: dict[str, Found] = {}
+    for elements in MESHES if options.full else ():
+        for name, method in METHODS.items():
+            others[f"{name} {elements}"] = results[name] if elements == "hexahedron" else moved(method, elements)
     numbers: dict[str, float] = {}
-    for name, found in results.items():
+    for name, found in (results | others).items():
         print(
             f"{name}: length {found.length:.2f} mm ({LENGTH_MM} converged), foot {found.foot_radius:.2f} mm "
             f"({FOOT_RADIUS_MM}), plastic strain up to {found.plastic_strain:.2f}, balance to {found.balance:.1g}"

@@ -12,6 +12,7 @@ from symplex.errors import SymplexError
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.mass_properties import MassProperties
+from symplex.fem.solids.plastic import LOCKING, Flowing
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
 from symplex.scenario.joined_parts import parts_by_body
@@ -36,6 +37,7 @@ def doubts(problem: Problem) -> list[str]:
     found = (
         _added_masses,
         _materials,
+        _locking,
         _thick_shells,
         _masses,
         _coarse_bonds,
@@ -93,6 +95,13 @@ def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
         found.append(f"waves of {speed:.4g} m/s {why} (materials have {SLOWEST:g} to {FASTEST:,.0f} m/s)")
     if found:
         yield f"{of}: implausible {' and '.join(found)}. Check the units: Pa and kg/m³."
+
+
+def _locking(problem: Problem) -> Iterator[str]:
+    """Yield which metals that flow have elements that lock."""
+    for name, part in problem.system.inelastic.items():
+        if isinstance(part, Flowing) and part.solid.kind == "tetra":
+            yield f"body '{name}': {LOCKING} `quadratic = true` makes them quadratic."
 
 
 def _thick_shells(problem: Problem) -> Iterator[str]:

@@ -263,7 +263,7 @@ def body_contact(
         if eroding:
             if table.begins == "touch":
                 raise ScenarioError(
-                    f"begins = \"touch\" is not supported with failure_strain, which '{eroding[0]}' has: the gap at "
+                    f"begins = \"touch\" is not supported with elements that go, which '{eroding[0]}' has: the gap at "
                     "rest of faces that open later is not known. Leave a gap between the bodies instead."
                 )
             bodies = {name: touching[name].erodes or surface for name, surface in surfaces.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from symplex.base.quantities import (
 from symplex.errors import MaterialError
 from symplex.fem.solids.anisotropic import AnisotropicElastic
 from symplex.fem.solids.constitutive import Material
-from symplex.fem.solids.eroding import Eroding
+from symplex.fem.solids.eroding import Eroding, JohnsonCookFailure
 from symplex.fem.solids.formula import material
 from symplex.fem.solids.formula_table import LAWS
 from symplex.fem.solids.materials import LinearElastic, MooneyRivlin, NeoHookean, SaintVenantKirchhoff
@@ -38,6 +39,13 @@ from symplex.scenario.reading import fields_of
 from symplex.scenario.viscous import ViscousKeys
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
+_FAILURES = {  # keys that let elements go, and what `Eroding` calls the criteria
+    "failure_strain": "failure_strain",
+    "failure_johnson_cook": "johnson_cook",
+    "failure_stress": "principal_stress",
+    "failure_tension": "tension",
+    "failure_time_step": "time_step",
+}
 _SEVERAL = ("stiffness", "moduli", "poisson_ratios", "shear_moduli", "axes")  # of anisotropic laws
 _LAWS = {
     "neo-hookean": NeoHookean,
@@ -146,6 +154,21 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         "Of a metal that flows: elements whose equivalent plastic strain reaches it go "
         "([bonds.md](../bonds.md#erosion)).",
     ] = None
+    failure_johnson_cook: Annotated[
+        tuple[float, ...] | None,
+        numbers("1", 5),
+        "D1 … D5 of the strain at failure (D1 + D2 exp(D3 σm/σ))(1 + D4 ln(α̇/α̇0))(1 + D5 Θ), by triaxiality, rate and "
+        "temperature; α̇0 is `reference_rate`, or 1/s.",
+    ] = None
+    failure_stress: Annotated[
+        float | None, positive("Pa"), "Elements whose largest principal stress reaches it go."
+    ] = None
+    failure_tension: Annotated[
+        float | None, positive("Pa"), "Elements whose mean stress tr σ/3 reaches it go (spalling)."
+    ] = None
+    failure_time_step: Annotated[
+        float | None, positive("s"), "Elements whose own stable step becomes shorter go: those that are crushed."
+    ] = None
     constants: Annotated[dict[str, Annotated[float, number("")]], Key()] = {}  # each is a key of the material
     fibres: Annotated[
         tuple[Triple, ...], Quantity(_fibres, kind="one or two directions"), "Of a formula with `I4`."
@@ -170,8 +193,10 @@ class MaterialTable(PlasticKeys, ViscousKeys):
                 f"has a yield stress and the law '{self.law}'; of a metal that flows the elastic law is Hencky's: "
                 "leave law out"
             )
-        if self.failure_strain is not None and not self.is_plastic:
-            raise ValueError("has failure_strain, which needs yield_stress or yield_table")
+        if not self.is_plastic and (given := [key for key in _FAILURES if getattr(self, key) is not None]):
+            raise ValueError(f"has {given[0]}, which needs yield_stress or yield_table")
+        if self.failure_johnson_cook is not None and self.failure_johnson_cook[4] and self.melting_temperature is None:
+            raise ValueError("has D5 of failure_johnson_cook, which needs melting_temperature")
         if self.is_plastic and self.viscous:
             raise ValueError("has a yield stress and viscous; take one of them")
         try:
@@ -210,8 +235,12 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         """Return the law of a solid of it that flows."""
         hardening = self.flow()
         assert hardening is not None
-        metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
-        return metal if self.failure_strain is None else Eroding(metal, self.failure_strain)
+        with warnings.catch_warnings(action="ignore"):  # `runs.plausibility` tells it
+            metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
+        given = {name: limit for key, name in _FAILURES.items() if (limit := getattr(self, key)) is not None}
+        if "johnson_cook" in given:
+            given["johnson_cook"] = JohnsonCookFailure(*given["johnson_cook"])
+        return Eroding(metal, **given) if given else metal
 
     def _anisotropic(self, given: set[str]) -> AnisotropicElastic:
         small = self.law == "linear-anisotropic"

@@ -183,6 +183,15 @@ class BarMaterial(MemberPlasticKeys):
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
 
+    @classmethod
+    def _prepared(cls, value: Any) -> Any:
+        if isinstance(value, dict) and (given := [key for key in ("strength", "fracture_energy") if key in value]):
+            raise ValueError(
+                f"has {given[0]}, which is a key of the truss itself (of each member), with stiffness (N/m) and "
+                "member_mass instead of section and material"
+            )
+        return value
+
 
 class BreakingKeys(Entry):
     """The law of bars or springs, and the keys that make them break."""

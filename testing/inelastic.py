@@ -72,6 +72,13 @@ def _check_increment(place: str, part: Inelastic, q: Array, z: Array, to: Array,
     """Check work, dissipation, resultants and derivatives of an increment."""
     of = f"(increment {size:g})"
     after, lost = part.after(q, z, to, h)
+    at_end, *others = part.force_and_after(q, z, to, h)
+    force = part.force(q, z, to, h)
+    scale = np.abs(force).max() + np.abs(part.force(q, z, to, 0.0)).max()
+    require_close(place, f"force_and_after must return force {of}", at_end, force, round_off.of(scale, 1000), "N")
+    for what, one, other in zip(("the variables", "the dissipation"), others, (after, lost), strict=True):
+        bound = round_off.of(np.abs(other).max() + (abs(part.stored(to, after)) if other is lost else 1.0), 1000)
+        require_close(place, f"force_and_after must return {what} of after {of}", one, other, bound)
     force, before = part.mean_force(q, z, to, h), part.stored(q, z)
     stored = part.stored(to, after)
     scale = abs(before) + abs(stored) + abs(lost) + float(np.abs(force).max()) * float(np.abs(to).max())

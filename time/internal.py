@@ -75,6 +75,16 @@ class InternalVariables:
             dissipated.append(lost)
         return dissipated
 
+    def advance_with_forces(self, q0: Array, q1: Array, h: float, out: Array) -> list[float]:
+        """Do `advance`, and take the forces at the end of the increment off out [n, dim]."""
+        dissipated: list[float] = []
+        for name, part in self._system.inelastic.items():
+            z = self.values[name]
+            force, z[...], lost = part.force_and_after(q0, z, q1, h)
+            out -= force
+            dissipated.append(lost)
+        return dissipated
+
     def expose(self, q: Array) -> list[float]:
         """Let energies follow elements that are gone, at positions q [n, dim]; return what of theirs is lost in J.
 

@@ -164,7 +164,7 @@ def stored(function: Callable[..., Iterator[Any]], *, add: bool = False) -> Call
         for found in function(*symbols):
             for x in _flat(found):
                 place = next(places)
-                new = _Number(builder, builder.load(place)) + x if add else x
+                new = Number(builder, builder.load(place)) + x if add else x
                 builder.store(new.value, place)
         return context.get_dummy_value()
 
@@ -206,7 +206,7 @@ def scattered(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
             row = _as_index(context, builder, rows.dtype, builder.load(place))
             numbers = _flat(value)
             for x, to in zip(numbers, _places_of_row(context, builder, out, args[0], row, len(numbers)), strict=True):
-                builder.store((_Number(builder, builder.load(to)) + x).value, to)
+                builder.store((Number(builder, builder.load(to)) + x).value, to)
                 sums = [*sums, x] if len(sums) < _SUMS else [*sums[1:], sums[0] + x]
         total: Any = sum(sums[1:], sums[0])
         return total.value
@@ -368,7 +368,7 @@ def vec3_of(typingctx, rows, i):
     def code(context, builder, signature, args):
         row = _as_index(context, builder, i, args[1])
         places = _places_of_row(context, builder, rows, args[0], row, 3)
-        found = Vec3(*[_Number(builder, builder.load(place)) for place in places])
+        found = Vec3(*[Number(builder, builder.load(place)) for place in places])
         return _llvm(context, builder, signature.return_type, found)
 
     return _value_type(Vec3)(rows, i), code
@@ -380,8 +380,11 @@ _DOUBLE = ir.DoubleType()
 _INDEX = ir.IntType(64)
 
 
-class _Number:
-    """A number of LLVM, whose operators write instructions; without a builder, what has the type of a number."""
+class Number:
+    """A number of LLVM, or a vector of them, whose operators write instructions.
+
+    Without a builder it is what has the type of a number.
+    """
 
     __slots__ = ("builder", "value")
 
@@ -390,12 +393,17 @@ class _Number:
         self.value = value
 
     def _written(self, instruction: str, *operands: Any) -> Any:
-        if not all(isinstance(x, _Number | float | int) for x in operands):
+        if not all(isinstance(x, Number | float | int) for x in operands):
             return NotImplemented
         if self.builder is None:
             return self
-        values = [x.value if isinstance(x, _Number) else ir.Constant(_DOUBLE, float(x)) for x in operands]
-        return _Number(self.builder, getattr(self.builder, instruction)(*values, flags=("contract",)))
+        kind = next(x.value.type for x in operands if isinstance(x, Number))
+        n = getattr(kind, "count", None)
+        values = [
+            x.value if isinstance(x, Number) else ir.Constant(kind, float(x) if n is None else [float(x)] * n)
+            for x in operands
+        ]
+        return Number(self.builder, getattr(self.builder, instruction)(*values, flags=("contract",)))
 
     def __add__(self, other: Any) -> Any:
         return self._written("fadd", self, other)
@@ -463,11 +471,11 @@ def _symbols(kind: Any, builder: Any = None, value: Any = None) -> Any:
         return None if builder is None else builder.extract_value(value, i)
 
     if isinstance(kind, _ValueType):
-        return kind.kind(*[_Number(builder, part(i)) for i in range(kind.kind.SIZE)])
+        return kind.kind(*[Number(builder, part(i)) for i in range(kind.kind.SIZE)])
     if isinstance(kind, types.BaseTuple):
         return tuple(_symbols(one, builder, part(i)) for i, one in enumerate(_parts(kind)))
     if isinstance(kind, types.Number):
-        return _Number(builder, value)
+        return Number(builder, value)
     raise TypeError(kind)
 
 
@@ -487,7 +495,7 @@ def _as_numbers(kind: Any) -> types.Type:
 
 def _llvm(context: Any, builder: Any, kind: Any, found: Any) -> Any:
     """Return the value of LLVM of what an expanded function returns."""
-    if isinstance(found, _Number):
+    if isinstance(found, Number):
         return found.value
     if isinstance(found, float | int):
         return ir.Constant(_DOUBLE, float(found))
@@ -532,7 +540,7 @@ def _places_of_row(context: Any, builder: Any, kind: Any, rows: Any, row: Any, n
 def _loading(kind: type[_Value], rows: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
         places = islice(_places(context, builder, signature.args, args), kind.SIZE)
-        numbers = [_Number(builder, builder.load(place)) for place in places]
+        numbers = [Number(builder, builder.load(place)) for place in places]
         return _llvm(context, builder, signature.return_type, kind(*numbers))
 
     return _value_type(kind)(rows, types.intp, types.intp), code

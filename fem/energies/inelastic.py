@@ -54,7 +54,7 @@ class Inelastic(Copyable, ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no energy of an increment.")
 
-    def steepness(self, q: Array) -> float:
+    def steepness(self, q: Array, z: Array) -> float:
         """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
         return 0.0
 
@@ -107,6 +107,10 @@ class Inelastic(Copyable, ABC):
     @abstractmethod
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return z at the end of an increment, and what is dissipated in it, D in J."""
+
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment, as explicit steps need them."""
+        return self.force(q0, z0, q1, h), *self.after(q0, z0, q1, h)
 
 
 class _WithParts(Protocol):

@@ -124,6 +124,11 @@ class RateIndependent(Inelastic):
         z1 = self.updated(q1[self.nodes], z0)
         return z1, float(self.dissipation(z0, z1).sum())
 
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment."""
+        z1, lost = self.after(q0, z0, q1, h)
+        return self.force(q0, z1, q1, 0.0), z1, lost
+
 
 class _Local(Energy):
     """An energy of the local functions of a part with internal variables z."""

@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         ".anisotropic": ("AnisotropicElastic",),
-        ".eroding": ("Eroding",),
+        ".eroding": ("Eroding", "JohnsonCookFailure"),
         ".formula": ("FormulaMaterial", "material"),
         ".hardening": ("Hardening",),
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),

@@ -4,6 +4,7 @@
 from symplex.fem.solids.anisotropic import AnisotropicElastic as AnisotropicElastic
 from symplex.fem.solids.constitutive import Material as Material
 from symplex.fem.solids.eroding import Eroding as Eroding
+from symplex.fem.solids.eroding import JohnsonCookFailure as JohnsonCookFailure
 from symplex.fem.solids.formula import FormulaMaterial as FormulaMaterial
 from symplex.fem.solids.formula import material as material
 from symplex.fem.solids.hardening import Hardening as Hardening

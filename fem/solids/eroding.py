@@ -1,9 +1,10 @@
-"""Bodies whose elements go when they have flowed too far, with what they stored in the balance."""
+"""Bodies whose elements go when they fail, with what they stored in the balance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, final
+from dataclasses import dataclass
+from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,49 +16,124 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.energy import Energy
 from symplex.fem.solids.plastic import Flowing, Plastic
+from symplex.fem.solids.plastic_points import MELTING, RATE, REFERENCE
 from symplex.fem.solids.solid import Solid
 
-_MORE = 2  # numbers of a point besides those of the metal: 1 where the element is gone, and its share of what went
+# Numbers of a point besides those of the metal: 1 where the element is gone, and its share of what went. Before them is
+# the damage of Johnson and Cook.
+_MORE = 2
+CRITERIA = ("failure_strain", "johnson_cook", "principal_stress", "tension", "time_step")
+
+
+@checked
+@final
+@dataclass(frozen=True)
+class JohnsonCookFailure:
+    """The plastic strain at which a metal fails, by triaxiality, rate and temperature (Johnson and Cook 1985).
+
+    αf = (d1 + d2 exp(d3 σm/σ)) (1 + d4 ln(α̇/α̇0)) (1 + d5 Θ), of the mean stress σm and von Mises' σ of an element and
+    the rate above α̇0 of the hardening, or 1/s; Θ = (T − T0)/(Tm − T0) of the softening. Damage grows by dα/αf, to 1.
+
+    Parameters
+    ----------
+    d1, d2, d3, d4, d5 : float
+        Usually d3 is negative: metals fail early where they are stretched in all directions.
+    """
+
+    d1: float
+    d2: float = 0.0
+    d3: float = 0.0
+    d4: float = 0.0
+    d5: float = 0.0
+
+    def strain(self, triaxiality: Array, rate: Array, relative_temperature: Array) -> Array:
+        """Return αf [m], no less than zero, given the rate over α̇0."""
+        found = (self.d1 + self.d2 * np.exp(np.clip(self.d3 * triaxiality, -50.0, 50.0))) * (
+            1.0 + self.d4 * np.log(np.maximum(rate, 1.0))
+        )
+        return np.maximum(found * (1.0 + self.d5 * relative_temperature), 0.0)
 
 
 @checked
 @final
 class Eroding(Flowing):
-    """A body of metal whose elements go when their equivalent plastic strain reaches a limit.
+    """A body of metal whose elements go when they fail.
 
-    At the end of the increment in which the mean of α over an element reaches the limit, the element is gone: it has no
-    stress any more, and what it stored is dissipated, in the balance and in the column ``eroded_NAME``. Its mass stays
-    at its nodes, so that momenta do not change; nodes without elements fly on. Contact between bodies follows
+    An element is gone at the end of the increment in which one of the criteria is met: it has no stress any more, and
+    what it stored is dissipated, in the balance and in the column ``eroded_NAME``. Its mass stays at its nodes, so that
+    momenta do not change; nodes without elements fly on. Contact between bodies follows
     (`symplex.contact.ExposedSurface`).
 
-    The limit, like softening, depends on the mesh: smaller elements concentrate strain. Fit both together.
+    Limits, like softening, depend on the mesh: smaller elements concentrate strain. Fit both together.
 
     Parameters
     ----------
     part : Plastic
-    failure_strain : float
-        The limit of α.
+    failure_strain : float, optional
+        The limit of the equivalent plastic strain α, its mean over an element.
+    johnson_cook : JohnsonCookFailure, optional
+        Instead of one strain, a strain that depends on triaxiality, rate and temperature.
+    principal_stress : float, optional
+        The limit in Pa of the largest principal stress of the mean stress of an element.
+    tension : float, optional
+        The limit in Pa of tr σ/3 of the same: spalling.
+    time_step : float, optional
+        In s: an element goes whose own stable step, 2/ω with ω² = k Σ|∇N|² (λ + 2μ)/ρ of its k nodes, becomes shorter.
 
     Attributes
     ----------
     part : Plastic
-    failure_strain : float
+    failure_strain, johnson_cook, principal_stress, tension, time_step
+
+    Raises
+    ------
+    InvalidSystem
+        If there is no criterion, or the failure depends on a temperature that the hardening does not know.
     """
 
     erodes = True
 
-    def __init__(self, part: Plastic, failure_strain: Annotated[float, positive("1")]):
-        self.part, self.failure_strain = part, float(failure_strain)
+    def __init__(
+        self,
+        part: Plastic,
+        failure_strain: Annotated[float, positive("1")] | None = None,
+        *,
+        johnson_cook: JohnsonCookFailure | None = None,
+        principal_stress: Annotated[float, positive("Pa")] | None = None,
+        tension: Annotated[float, positive("Pa")] | None = None,
+        time_step: Annotated[float, positive("s")] | None = None,
+    ):
+        self.part, self.failure_strain, self.johnson_cook = part, failure_strain, johnson_cook
+        self.principal_stress, self.tension, self.time_step = principal_stress, tension, time_step
+        if not self._criteria:
+            raise InvalidSystem(f"Eroding: no criterion is given, one of {', '.join(CRITERIA)} is needed.")
+        if johnson_cook is not None and johnson_cook.d5 != 0.0 and part.hardening.constants[MELTING] == 0.0:
+            raise InvalidSystem("Eroding: d5 needs a melting temperature, Hardening.with_softening.")
         self.solid, self.hardening, self.nodes = part.solid, part.hardening, part.nodes
-        self.shape = (*part.shape[:-1], part.shape[-1] + _MORE)
+        self._more = _MORE + (johnson_cook is not None)
+        self.shape = (*part.shape[:-1], part.shape[-1] + self._more)
         self._some: tuple[bytes, NDArray[np.bool_], Plastic | None] | None = None
 
+    @property
+    def _criteria(self) -> dict[str, Any]:
+        """The criteria that are given, by name."""
+        return {name: limit for name in CRITERIA if (limit := getattr(self, name)) is not None}
+
+    @property
+    def limits(self) -> str:
+        """The criteria, in words."""
+        units = {"failure_strain": "", "principal_stress": " Pa", "tension": " Pa", "time_step": " s"}
+        return ", ".join(
+            f"{name.replace('_', ' ')}" + (f" {limit:g}{units[name]}" if name in units else "")
+            for name, limit in self._criteria.items()
+        )
+
     def __repr__(self) -> str:
-        return f"Eroding({self.part!r}, {self.failure_strain:g})"
+        return f"Eroding({self.part!r}, {', '.join(f'{name}={limit}' for name, limit in self._criteria.items())})"
 
     def on(self, solid: Solid) -> Eroding:
         """Return the same law of another solid."""
-        return Eroding(self.part.on(solid), self.failure_strain)
+        return Eroding(self.part.on(solid), **self._criteria)
 
     # -- which elements there are -------------------------------------------------------------------------------------
 
@@ -82,7 +158,7 @@ class Eroding(Flowing):
             if there.any():
                 some = self.part if there.all() else self.part.on(self.solid.restrict(np.flatnonzero(there)))
             self._some = key, there, some
-        return there, self._some[2], z[there][..., :-_MORE]
+        return there, self._some[2], z[there][..., : -self._more]
 
     def unstrained(self) -> Array:
         """Return the internal variables of a body that has not flowed, with all of its elements."""
@@ -93,7 +169,12 @@ class Eroding(Flowing):
         return self._extended(self.part.relaxed(q))
 
     def _extended(self, z: Array) -> Array:
-        return np.concatenate([z, np.zeros((*z.shape[:-1], _MORE))], axis=-1)
+        return np.concatenate([z, np.zeros((*z.shape[:-1], self._more))], axis=-1)
+
+    def steepness(self, q: Array, z: Array) -> float:
+        """Return the largest Σ|∇N|² of an element that is there in 1/m² at the positions q [n, 3]."""
+        _, some, own = self._present(z)
+        return 0.0 if some is None else some.steepness(q, own)
 
     # -- an increment -------------------------------------------------------------------------------------------------
 
@@ -123,12 +204,28 @@ class Eroding(Flowing):
     def after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, float]:
         """Return the internal variables at the end of an increment, and the dissipation in J, with what goes then."""
         there, some, own = self._present(z0)
-        z1 = z0.copy()
+        return (z0.copy(), 0.0) if some is None else self._eroded(z0, there, some, q1, *some.after(q0, own, q1, h), h)
+
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment."""
+        there, some, own = self._present(z0)
         if some is None:
-            return z1, 0.0
-        end, lost = some.after(q0, own, q1, h)
-        fails = (some.plastic_strain(end) >= self.failure_strain) & (h != 0.0)
-        z1[there, ..., :-_MORE] = end
+            return np.zeros(q1.shape), z0.copy(), 0.0
+        force, end, lost = some.force_and_after(q0, own, q1, h)
+        return force, *self._eroded(z0, there, some, q1, end, lost, h)
+
+    def _eroded(
+        self, z0: Array, there: NDArray[np.bool_], some: Plastic, q1: Array, end: Array, lost: float, h: float
+    ) -> tuple[Array, float]:
+        """Return the internal variables of all elements, given those of the ones that were there, and what is lost."""
+        z1 = z0.copy()
+        z1[there, ..., : -self._more] = end
+        if h == 0.0:
+            return z1, lost
+        damage = z1[there, ..., -_MORE - 1] if self.johnson_cook is not None else None
+        fails = self._failing(some, z0[there][..., : -self._more], q1, end, h, damage)
+        if damage is not None:
+            z1[there, ..., -_MORE - 1] = damage
         if fails.any():
             rows = np.flatnonzero(there)[fails]
             energies = some.energies(q1, end)[fails]
@@ -137,6 +234,45 @@ class Eroding(Flowing):
             z1[rows, ..., -1] = (energies / points).reshape(-1, *(1,) * (z1.ndim - 2))
             lost += float(energies.sum())
         return z1, lost
+
+    def _failing(
+        self, some: Plastic, start: Array, q1: Array, end: Array, h: float, damage: Array | None
+    ) -> NDArray[np.bool_]:
+        """Return which of the elements that are there fail by their state at the end, and add to their damage."""
+        alpha = some.plastic_strain(end)
+        fails = np.zeros(len(end), bool)
+        if self.failure_strain is not None:
+            fails |= alpha >= self.failure_strain
+        if self.time_step is not None:
+            material = some.solid.material
+            frequency = np.sqrt(some.nodes.shape[1] * some.steepnesses(q1)) * material.wave_speed
+            fails |= self.time_step * frequency > 2.0
+        if self.principal_stress is None and self.tension is None and damage is None:
+            return fails
+        sigma = some.cauchy(q1, end)
+        mean = np.trace(sigma, axis1=1, axis2=2) / 3.0
+        if self.principal_stress is not None:
+            fails |= np.linalg.eigvalsh(sigma)[:, -1] >= self.principal_stress
+        if self.tension is not None:
+            fails |= mean >= self.tension
+        if damage is not None:
+            assert self.johnson_cook is not None
+            constants, change = self.hardening.constants, np.maximum(alpha - some.plastic_strain(start), 0.0)
+            deviator = sigma - mean[:, None, None] * np.eye(3)
+            mises = np.sqrt(1.5 * np.sum(deviator**2, axis=(1, 2)))
+            triaxiality = np.divide(mean, mises, out=np.zeros_like(mean), where=mises > 0.0)
+            relative = np.zeros_like(mean)
+            if self.johnson_cook.d5 != 0.0:
+                T = some.at_points("temperature", q1, end)
+                assert T is not None
+                span = constants[MELTING] - constants[REFERENCE]
+                relative = np.clip((T.mean(axis=(1, 2)) - constants[REFERENCE]) / span, 0.0, 1.0)
+            rate = change / h / (constants[RATE] or 1.0)
+            limit = self.johnson_cook.strain(triaxiality, rate, relative)
+            more = np.divide(change, limit, out=np.where(change > 0.0, 1.0, 0.0), where=limit > change)
+            damage += more.reshape(-1, *(1,) * (damage.ndim - 1))
+            fails |= damage.reshape(len(damage), -1)[:, 0] >= 1.0
+        return fails
 
     def add_lost(self, z: Array, energy: float) -> None:
         """Add to what went with the elements that are gone, in J, in z itself: contact energy at their faces."""
@@ -153,7 +289,7 @@ class Eroding(Flowing):
         """
         raise InvalidSystem(
             "static equilibria cannot follow elements that go, as nodes without elements have none. Take "
-            "EnergyMomentum, Midpoint or Newmark, or leave failure_strain out."
+            "EnergyMomentum, Midpoint or Newmark, or leave criteria of failure out."
         )
 
     # -- for results --------------------------------------------------------------------------------------------------
@@ -183,12 +319,18 @@ class Eroding(Flowing):
 
     def plastic_strain(self, z: Array) -> Array:
         """Return the equivalent plastic strain α [m], of elements that are gone the last one."""
-        return self.part.plastic_strain(z[..., :-_MORE])
+        return self.part.plastic_strain(z[..., : -self._more])
+
+    def damage(self, z: Array) -> Array | None:
+        """Return the damage [m] of Johnson and Cook, 1 of elements that are gone; None without their criterion."""
+        if self.johnson_cook is None:
+            return None
+        return np.where(self.gone(z), 1.0, np.minimum(z.reshape(len(z), -1, z.shape[-1])[:, 0, -_MORE - 1], 1.0))
 
     def at_points(self, quantity: str, q: Array, z: Array) -> Array | None:
         """Return a quantity at points, or None: of elements that are gone the last one, but no back stress."""
         if quantity != "back_stress":
-            return self.part.at_points(quantity, q, z[..., :-_MORE])
+            return self.part.at_points(quantity, q, z[..., : -self._more])
         if not self.hardening.has_back_stress:
             return None
         return self._of_all(z, (z.shape[1], 3, 3), lambda some, own: some.at_points(quantity, q, own))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, Self, final
 
@@ -13,9 +15,10 @@ from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
 from symplex.fem.assembly.team import Phases
+from symplex.fem.compiled.lane_values import EIGHT
 from symplex.fem.energies.energy import Energy
 from symplex.fem.energies.inelastic import Inelastic
-from symplex.fem.solids import plastic_loops
+from symplex.fem.solids import plastic_lanes, plastic_loops
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.hourglass import hexahedra_of, moduli_of, undeformed_elasticities
 from symplex.fem.solids.hourglass_strains import HourglassStrains, matrices_of
@@ -27,10 +30,6 @@ _MOST_RANGES, _LEAST_ELEMENTS = 16, 32  # of threads; an element takes some 10 �
 _ONE = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 _PLACES = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
 _ADVICE = {  # by element and formulation, why not and what instead
-    ("tetra", "full"): (
-        "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small. "
-        'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation"'
-    ),
     ("hexahedron", "full"): (
         'hexahedra of formulation "full" lock when metal flows: the foot of a Taylor bar becomes 35 % too '
         'small. Take formulation "mean-dilatation"'
@@ -38,6 +37,10 @@ _ADVICE = {  # by element and formulation, why not and what instead
     ("wedge", "full"): 'wedges of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
     ("pyramid", "full"): 'pyramids of formulation "full" lock when metal flows. Take formulation "mean-dilatation"',
 }
+LOCKING = (
+    "linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 % too small, also on fine meshes. "
+    'Take quadratic tetrahedra ("tetra10"), or hexahedra of formulation "mean-dilatation".'
+)
 _LINEAR = frozenset({"hexahedron", "wedge", "pyramid"})  # with mean dilatation; others as their shape functions say
 
 
@@ -110,8 +113,9 @@ class Plastic(Flowing):
     ----------
     solid : Solid
         The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, stabilized hexahedra, whose
-        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``. Of
-        its material the moduli at small strains and the density are taken.
+        hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``.
+        Linear tetrahedra lock, of which a warning tells. Of its material the moduli at small strains and the density
+        are taken.
     hardening : Hardening
     return_mapping : {"radial", "mean-normal"}, default "radial"
         The second one of isotropic hardening without rate, back stress and softening.
@@ -141,6 +145,8 @@ class Plastic(Flowing):
             )
         if advice is not None:
             raise InvalidSystem(f"Plastic: {advice}.")
+        if solid.kind == "tetra":
+            warnings.warn(f"Plastic: {LOCKING}", stacklevel=3)
         if return_mapping == "mean-normal":
             constants_ = hardening.constants
             if constants_[RATE] or constants_[MELTING] or hardening.has_back_stress:
@@ -184,7 +190,8 @@ class Plastic(Flowing):
 
     def on(self, solid: Solid) -> Plastic:
         """Return the same law of another solid."""
-        return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
+        with warnings.catch_warnings(action="ignore"):  # this one has told
+            return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
 
     def unstrained(self) -> Array:
         """Return the internal variables [m, g, k] of a body that has not flowed: Cp⁻¹ = 1, α = 0 and others."""
@@ -197,11 +204,15 @@ class Plastic(Flowing):
         """Return the internal variables of a body that was brought to the positions q [n, 3] by one increment."""
         return self.after(self.solid.points_at(np.arange(len(q))), self.unstrained(), q, np.inf)[0]
 
-    def steepness(self, q: Array) -> float:
+    def steepness(self, q: Array, z: Array) -> float:
         """Return the largest Σ|∇N|² of an element in 1/m² at the positions q [n, 3]."""
+        return float(self.steepnesses(q).max(initial=0.0))
+
+    def steepnesses(self, q: Array) -> Array:
+        """Return the largest Σ|∇N|² [m] of the points of each element in 1/m² at the positions q [n, 3]."""
         out = np.empty(len(self.nodes))
         self.run(plastic_loops.write_steepness, (q,), (q,), (out,))
-        return float(out.max(initial=0.0))
+        return out
 
     def stored(self, q: Array, z: Array) -> float:
         """Return the stored energy ψ in J, of elastic strains and back stresses."""
@@ -246,6 +257,24 @@ class Plastic(Flowing):
         z, lost = np.empty(self.shape), np.empty(len(self.nodes))
         self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (float(h), z, lost))
         return z, float(lost.sum())
+
+    def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
+        """Return `force` and what `after` returns of one increment, of the usual metals in one pass by lanes."""
+        if self._lanes is None or h == 0.0:
+            return super().force_and_after(q0, z0, q1, h)
+        local, z, lost = np.empty((*self.nodes.shape, 3)), np.empty(self.shape), np.empty(len(self.nodes))
+        self.run(plastic_lanes.write_steps, (q1,), (q1, z0), (float(h), self._lanes, local, z, lost))
+        return self._scattered(local, len(q1)), z, float(lost.sum())
+
+    @cached_property
+    def _lanes(self) -> Array | None:
+        """∇N [m, 3, k, 8], with the first point again in the place of others; None if steps are not done by lanes."""
+        gradients, n = self._known[0], self._weights.shape[1]
+        special = plastic_loops.closes(self._known[4]) or self._known[4][MEAN_NORMAL] or self.hardening.has_back_stress
+        if n > EIGHT or special or self.solid.formulation == "stabilized":
+            return None
+        padded = gradients[:, [*range(n), *[0] * (EIGHT - n)]]
+        return np.ascontiguousarray(padded.transpose(0, 2, 3, 1))
 
     # -- for results --------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined, kernel
+from symplex.fem.compiled.lanes import LANES, add_lanes
 from symplex.fem.compiled.vectors import (
     Sym3,
     cofactors,
@@ -58,7 +59,7 @@ from symplex.fem.solids.plastic_points import (
     RECOVERY,
     add_back_elasticity,
     add_elasticity,
-    add_rank_one,
+    add_symmetrized,
     along_rows,
     back_flow,
     back_strain,
@@ -258,7 +259,7 @@ def set_states(F, z, w, elastic, averaged, h, constants, points, K_, Q, S, T, ps
             if stabilized:
                 size = set_trial_hourglass(z[g], K_, Q, w[g], mu, size, T)
             if h > 0.0:
-                x, _ = flow(np.sqrt(1.5) * size, 0.0, alpha, mu, h, temperature, constants, points)
+                x, _ = flow(np.sqrt(1.5) * size, alpha, mu, h, temperature, constants, points)
             q = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size) if x > 0.0 else 1.0
             rate = -2.0 * np.sqrt(1.5) * x / size if x > 0.0 else 0.0
             if near:
@@ -363,10 +364,11 @@ def set_mean_normal(F0, F1, z, w, elastic, averaged, h, constants, points, K_, Q
 
 
 @formula
-def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D, u, C, N):
+def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D, u, C, N, S):
     """Set ℂ [g, 6, 6] of the points of an element, and u [g, 6] with c of the mean dilatation, which is returned.
 
-    Of stabilized hexahedra also ∂T/∂Q, C [12, 12], and N [18], the product of whose parts is ∂T/∂E.
+    S [g, 6] is set as well, but not of points with a back stress. Of stabilized hexahedra also ∂T/∂Q, C [12, 12], and
+    N [18], the product of whose parts is ∂T/∂E.
     """
     K, mu = elastic[0], elastic[1]
     D[:] = 0.0
@@ -400,13 +402,15 @@ def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D,
                     modulus, beta = 2.0 / 3.0 * constants[BACK], np.sqrt(2.0 / 3.0) * constants[RECOVERY]
                     add_back_elasticity(strains, b, bulk, mu, start, a, x, H, bulk * theta, modulus, beta, D[g])
         elif h > 0.0:
-            x, slope = flow(np.sqrt(1.5) * size, 0.0, z[g, 6], mu, h, temperature, constants, points)
+            x, slope = flow(np.sqrt(1.5) * size, z[g, 6], mu, h, temperature, constants, points)
         if not flows:
             q, mu_t = 1.0, mu
             if not backed and 3.0 * mu * x > _YIELDING * size:  # what merely rounds to yielding unloads elastically
                 q, mu_t = 1.0 - 3.0 * mu * x / (np.sqrt(1.5) * size), mu * slope / (3.0 * mu + slope)
             stresses = (q * s[0] + bulk * theta, q * s[1] + bulk * theta, q * s[2] + bulk * theta)
             add_elasticity(strains, b, bulk, mu, q, mu_t, s, size, stresses, D[g])
+            if not backed:
+                set_at(S[g], 0, 1, weighted(stresses, b))
             if stabilized:
                 rate = 2.0 * mu * (mu_t / mu - q) / (size * size) if size > 0.0 else 0.0
                 for k in range(12):
@@ -416,22 +420,10 @@ def set_elasticities(F, z, w, elastic, averaged, h, constants, points, K_, Q, D,
         if averaged:
             A, J = _inverse(gram(transposed(f)))
             set_at(u[g], 0, 1, J * A)
-            add_rank_one(pressure * J, A, A, D[g])
-            _add_both(-2.0 * pressure * J, A, D[g])
+            add_symmetrized(D[g].reshape(36), 0, 1, -2.0 * pressure * J, pressure * J, A)
+            if not backed:
+                set_at(S[g], 0, 1, sym3_at(S[g], 0, 1) + pressure * J * A)
     return coupling
-
-
-@inlined
-def _add_both(factor, A, D):
-    """Add factor A ⊙ A, ½ (A_ik A_jl + A_il A_jk), to D [6, 6]."""
-    rows, columns = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
-    place = ((0, 3, 4), (3, 1, 5), (4, 5, 2))
-    for m in range(6):
-        i, j = rows[m], columns[m]
-        for n in range(6):
-            k, p = rows[n], columns[n]
-            value = A[place[i][k]] * A[place[j][p]] + A[place[i][p]] * A[place[j][k]]
-            D[m, n] += 0.5 * factor * value
 
 
 @formula
@@ -653,29 +645,44 @@ def set_slopes(F, G, e, g, B):
                 B[m, 3 * a + i] = value
 
 
+@inlined
+def padded(k):
+    """Return how many numbers rows have of which 3k are used: whole numbers of lanes."""
+    return LANES * ((3 * k + LANES - 1) // LANES)
+
+
 @formula
-def add_stiffness(B, B1, D, S, G, e, g, w, factor, part, K):
-    """Add factor w (Bᵀ D B1 + part ∇N·S ∇N 1) to K [3k, 3k]."""
-    k = G.shape[3]
-    row = np.empty(6)
-    for p in range(3 * k):
+def keep_stiffness(B, at, D, S, G, e, g, factor, part, size, scaled, rows, geometric):
+    """Keep what is factor (Bᵀ D B1 + part ∇N·S ∇N 1) of a point: D B in rows [6 (g + 1), size], the rest added up.
+
+    B [6, size] begins at a place in an array, as rows do; ``scaled`` [36] is a workspace.
+    """
+    for m in range(6):
         for n in range(6):
-            total = 0.0
-            for m in range(6):
-                total += B[m, p] * D[m, n]
-            row[n] = factor * w * total
-        for r in range(3 * k):
-            total = 0.0
-            for n in range(6):
-                total += row[n] * B1[n, r]
-            K[p, r] += total
-    for a in range(k):
-        x, y, z = G[e, g, 0, a], G[e, g, 1, a], G[e, g, 2, a]
+            scaled[6 * m + n] = factor * D[m, n]
+    for n in range(6):
+        for c in range(0, size, LANES):
+            add_lanes(False, scaled, n, 6, B, at + c, size, 6, rows, (6 * g + n) * size + c)
+    for a in range(G.shape[3]):
+        x, y, z = part * factor * G[e, g, 0, a], part * factor * G[e, g, 1, a], part * factor * G[e, g, 2, a]
         t0, t1, t2 = S[0] * x + S[3] * y + S[4] * z, S[3] * x + S[1] * y + S[5] * z, S[4] * x + S[5] * y + S[2] * z
+        for b in range(G.shape[3]):
+            geometric[a, b] += t0 * G[e, g, 0, b] + t1 * G[e, g, 1, b] + t2 * G[e, g, 2, b]
+
+
+@formula
+def set_stiffness(rows, columns, n, size, line, geometric, K):
+    """Set K [3k, 3k] to the sum of the products of rows and columns [6n, size] of n points, and the rest."""
+    k = len(geometric)
+    for p in range(3 * k):
+        for c in range(0, size, LANES):
+            add_lanes(False, rows, p, size, columns, c, size, 6 * n, line, c)
+        for r in range(3 * k):
+            K[p, r] = line[r]
+    for a in range(k):
         for b in range(k):
-            value = factor * part * w * (t0 * G[e, g, 0, b] + t1 * G[e, g, 1, b] + t2 * G[e, g, 2, b])
             for i in range(3):
-                K[3 * a + i, 3 * b + i] += value
+                K[3 * a + i, 3 * b + i] += geometric[a, b]
 
 
 @formula
@@ -694,23 +701,30 @@ def write_tangents(q, z, nodes, G, weights, elastic, averaged, constants, points
     n, k = G.shape[1], G.shape[3]
     F, S, new = np.empty((n, 9)), np.empty((n, 6)), np.empty((n, z.shape[2]))
     psi, work, D, u = np.empty(n), np.empty(n), np.empty((n, 6, 6)), np.empty((n, 6))
-    B, volume = np.empty((6, 3 * k)), np.empty(3 * k)
+    size, volume = padded(k), np.empty(3 * k)
+    columns, rows, line, scaled = np.zeros(6 * n * size), np.zeros(6 * n * size), np.empty(size), np.empty(36)
+    geometric = np.empty((k, k))
     Q, T, BQ, C, N = np.empty(12), np.empty(12), np.empty((12, 24)), np.empty((12, 12)), np.empty(18)
     left, right = np.empty(3 * k), np.empty(3 * k)
-    stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
+    stabilized, backed, check = z.shape[2] == WITH_HOURGLASS, z.shape[2] == WITH_BACK, 0.0
     for e in range(first, last):
         w, K = weights[e], KQ[e if stabilized else 0]
         set_deformations(q, nodes, G, e, F)
         if stabilized:
             set_products(q, q, nodes, L, e, Q, BQ)
-        check += set_states(F, z[e], w, elastic, averaged, h, constants, points, K, Q, S, T, psi, work, new)
-        coupling = set_elasticities(F, z[e], w, elastic, averaged, h, constants, points, K, Q, D, u, C, N)
-        out[e] = 0.0
+        if stabilized or backed:
+            check += set_states(F, z[e], w, elastic, averaged, h, constants, points, K, Q, S, T, psi, work, new)
+        coupling = set_elasticities(F, z[e], w, elastic, averaged, h, constants, points, K, Q, D, u, C, N, S)
+        geometric[:] = 0.0
         volume[:] = 0.0
         for g in range(n):
+            at = 6 * g * size
+            B = columns[at : at + 6 * size].reshape((6, size))
             set_slopes(F, G, e, g, B)
-            add_stiffness(B, B, D[g], S[g], G, e, g, w[g], factor, 1.0, out[e])
+            keep_stiffness(columns, at, D[g], S[g], G, e, g, w[g] * factor, 1.0, size, scaled, rows, geometric)
             add_along(B, u[g], w[g], volume)
+            check += S[g, 0] + S[g, 1] + S[g, 2] + S[g, 3] + S[g, 4] + S[g, 5]
+        set_stiffness(rows, columns, n, size, line, geometric, out[e])
         if averaged:
             for p in range(3 * k):
                 for r in range(3 * k):
@@ -753,14 +767,19 @@ def write_mean_tangents(
         np.empty(18),
     )
     change_Q = np.empty(12)
-    D, u, B, B1, T = np.empty((n, 6, 6)), np.empty((n, 6)), np.empty((6, 3 * k)), np.empty((6, 3 * k)), np.empty(6)
-    D2 = np.empty((n, 6, 6))
+    size, D, u, T = padded(k), np.empty((n, 6, 6)), np.empty((n, 6)), np.empty(6)
+    columns, rows, line, scaled = np.zeros(6 * n * size), np.zeros(6 * n * size), np.empty(size), np.empty(36)
+    geometric, middle = np.empty((k, k)), np.zeros(6 * size)
+    B = middle.reshape((6, size))
+    D2, unused = np.empty((n, 6, 6)), np.empty((n, 6))
     left_u, right_u, left, right = np.empty(3 * k), np.empty(3 * k), np.empty(3 * k), np.empty(3 * k)
     stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
         w, K, Q1 = weights[e], KQ[e if stabilized else 0], H[_Q1]
         check += set_ends(q0, z[e], q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new)
-        coupling = set_elasticities(P[_F1], z[e], w, elastic, averaged, h, constants, points, K, Q1, D, u, CQ, N)
+        coupling = set_elasticities(
+            P[_F1], z[e], w, elastic, averaged, h, constants, points, K, Q1, D, u, CQ, N, unused
+        )
         frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S1, D, _T1, CQ, N
         potential, T_potential = _S1, _T1  # the derivative of what R begins with
         if constants[MEAN_NORMAL] > 0.0:
@@ -768,8 +787,8 @@ def write_mean_tangents(
         if closes(constants):
             frozen, D_frozen, T_frozen, C_frozen, N_frozen = _S2, D2, _T2, CQ2, N2
             potential, T_potential = _S2, _T2
-            set_elasticities(P[_F1], z[e], w, elastic, averaged, 0.0, constants, points, K, Q1, D2, u, CQ2, N2)
-        out[e] = 0.0
+            set_elasticities(P[_F1], z[e], w, elastic, averaged, 0.0, constants, points, K, Q1, D2, u, CQ2, N2, unused)
+        geometric[:] = 0.0
         left_u[:] = 0.0
         right_u[:] = 0.0
         left[:] = 0.0
@@ -796,7 +815,7 @@ def write_mean_tangents(
             for m in range(6):
                 total = 0.0
                 for j in range(6):
-                    total += D_frozen[g, m, j] * (E[j] if j < 3 else 2.0 * E[j])
+                    total += D_frozen[g, m, j] * (P[_DE, g, j] if j < 3 else 2.0 * P[_DE, g, j])
                 T[m] = change[m] - 0.5 * first_ * total
             if stabilized:
                 swept_Q = 0.0
@@ -814,11 +833,18 @@ def write_mean_tangents(
             for m in range(6):
                 for j in range(6):
                     D[g, m, j] *= 0.5
-            _add_both(kappa, sym3_at(z[e, g], 0, 1), D[g])
+            add_symmetrized(D[g].reshape(36), 0, 1, kappa, 0.0, sym3_at(z[e, g], 0, 1))
             set_slopes(P[_FM], G, e, g, B)
+            B1 = columns[6 * g * size : 6 * (g + 1) * size].reshape((6, size))
             set_slopes(P[_F1], G, e, g, B1)
             set_at(P[_S0, g], 0, 1, stress)
-            add_stiffness(B, B1, D[g], P[_S0, g], G, e, g, w[g], factor, 0.5, out[e])
+            if not averaged and not stabilized:  # of a cell: w ΔE ⊗ [ … ]
+                for m in range(6):
+                    for j in range(6):
+                        D[g, m, j] += w[g] * P[_ALONG, g, m] * T[j]
+            keep_stiffness(middle, 0, D[g], P[_S0, g], G, e, g, w[g] * factor, 0.5, size, scaled, rows, geometric)
+            if g == n - 1:
+                set_stiffness(rows, columns, n, size, line, geometric, out[e])
             add_along(B, P[_ALONG, g], w[g], left)
             add_along(B1, T, w[g], right)
             if stabilized:
@@ -846,10 +872,9 @@ def write_mean_tangents(
             if averaged:
                 add_along(B, u[g], w[g], left_u)
                 add_along(B1, u[g], w[g], right_u)
-            else:  # of a cell: w ΔE ⊗ [ … ], the second factor being divided by n = w |ΔE|² as it stands
-                _add_product(factor, left, right, out[e])
-        if averaged:
+        if averaged or stabilized:
             _add_product(factor, left, right, out[e])
+        if averaged:
             _add_product(0.5 * factor * coupling, left_u, right_u, out[e])
     return check
 

@@ -51,6 +51,7 @@ from symplex.fem.compiled.vectors import (
     Mat3,
     Sym3,
     Vec3,
+    added,
     cofactors,
     contracted,
     dot,
@@ -89,9 +90,11 @@ def yield_stress(alpha, constants, points):
             return points[1, k], 0.0
         slope = (points[1, k + 1] - points[1, k]) / (points[0, k + 1] - points[0, k])
         return points[1, k] + slope * (alpha - points[0, k]), slope
-    fading = np.exp(-constants[DELTA] * alpha)
-    sigma = constants[SIGMA] + constants[MODULUS] * alpha + constants[VOCE] * (1.0 - fading)
-    slope = constants[MODULUS] + constants[VOCE] * constants[DELTA] * fading
+    sigma, slope = constants[SIGMA] + constants[MODULUS] * alpha, constants[MODULUS]
+    if constants[VOCE] > 0.0:
+        fading = np.exp(-constants[DELTA] * alpha)
+        sigma += constants[VOCE] * (1.0 - fading)
+        slope += constants[VOCE] * constants[DELTA] * fading
     if constants[POWER_MODULUS] > 0.0:
         power = constants[POWER]
         sigma += constants[POWER_MODULUS] * alpha**power
@@ -187,8 +190,16 @@ def dissipated(alpha, x, h, temperature, constants, points):
     return thermal_factor(temperature, constants) * work_between(alpha, x, constants, points)
 
 
+@inlined
+def is_linear(constants, points):
+    """Return whether the flow stress grows linearly with the plastic strain of an increment."""
+    return (
+        points.shape[1] == 0 and constants[VOCE] == 0.0 and constants[POWER_MODULUS] == 0.0 and constants[RATE] == 0.0
+    )
+
+
 @formula
-def flow(along, across, alpha, mu, h, temperature, constants, points):
+def flow_along(along, across, alpha, mu, h, temperature, constants, points):
     """Return x = Δα of the return along a direction N, and the slope of σ at its end; 0 where nothing yields.
 
     Of the equivalent trial stress, along N and across it (0 of the radial return), it solves
@@ -204,6 +215,8 @@ def flow(along, across, alpha, mu, h, temperature, constants, points):
         return 0.0, 0.0
     low, high = 0.0, (excess if across == 0.0 else along) / (3.0 * mu)  # σ does not decrease
     x = excess / (3.0 * mu + slope)
+    if across == 0.0 and is_linear(constants, points):
+        return x, slope
     if not 0.0 < x < high:  # an infinite slope
         x = 0.5 * high
     for _ in range(_ITERATIONS):
@@ -228,6 +241,12 @@ def flow(along, across, alpha, mu, h, temperature, constants, points):
     return x, flow_stress(alpha, x, h, temperature, constants, points)[1]
 
 
+@inlined
+def flow(equivalent, alpha, mu, h, temperature, constants, points):
+    """Return x = Δα of the radial return, and the slope of σ at its end; 0 where the trial stress does not yield."""
+    return flow_along(equivalent, 0.0, alpha, mu, h, temperature, constants, points)
+
+
 @formula
 def mean_flow(a, b, c, alpha, mu, h, temperature, constants, points):
     """Return x = Δα of the return along the mean normal N = (X0 + X)/m and 2μ Δγ/m; then how ψ + Wp depends on X.
@@ -241,7 +260,7 @@ def mean_flow(a, b, c, alpha, mu, h, temperature, constants, points):
     along = np.sqrt(1.5) * (a + b) / m
     across2 = 1.5 * (a - (a + b) * (a + b) / m2)
     across = np.sqrt(across2) if across2 > 0.0 else 0.0
-    x, slope = flow(along, across, alpha, mu, h, temperature, constants, points)
+    x, slope = flow_along(along, across, alpha, mu, h, temperature, constants, points)
     if not x > 0.0:
         return 0.0, 0.0, 1.0, 0.0
     sigma = flow_stress(alpha, x, h, temperature, constants, points)[0]
@@ -525,31 +544,45 @@ def d_coth(d):
     return d / np.tanh(d)
 
 
-@inlined
-def add_rank_one(factor_, u, v, D):
-    """Add factor u ⊗ v to D [6, 6], the rows in the order of a symmetric matrix."""
+@added
+def add_pairs(pairs):
+    """Add Σ u ⊗ v of pairs of symmetric matrices to D [36], the rows in the order of their components."""
     for i in range(6):
         for j in range(6):
-            D[i, j] += factor_ * u[i] * v[j]
+            (u, v), *others = pairs
+            total = u[i] * v[j]
+            for u, v in others:
+                total = total + u[i] * v[j]
+            yield total
+
+
+@added
+def add_symmetrized(factor, rank_one, A):
+    """Add factor A ⊙ A, ½ (A_ik A_jl + A_il A_jk), and rank_one A ⊗ A to D [36]."""
+    pairs, place = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)), ((0, 3, 4), (3, 1, 5), (4, 5, 2))
+    for m, (i, j) in enumerate(pairs):
+        for n, (k, p) in enumerate(pairs):
+            both = A[place[i][k]] * A[place[j][p]] + A[place[i][p]] * A[place[j][k]]
+            yield (0.5 * factor) * both + rank_one * (A[m] * A[n])
 
 
 @formula
 def add_elasticity(strains, b, K, mu, q, mu_t, s, size, stresses, D):
     """Add ℂ to D [6, 6], which takes shear strains twice; see the formula above."""
-    for i in range(3):
-        u = square(b[i])
-        for j in range(3):
-            value = K - 2.0 * q * mu / 3.0
-            if size > 0.0:
-                value += 2.0 * (mu_t - q * mu) * s[i] * s[j] / (size * size)
-            if i == j:
-                value += 2.0 * q * mu - 2.0 * stresses[i]
-            add_rank_one(value, u, square(b[j]), D)
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        u = _doubled(b[i], b[j])
-        value = q * mu * d_coth(strains[i] - strains[j]) - 0.5 * (stresses[i] + stresses[j])
-        add_rank_one(value, u, u, D)
+    u0, u1, u2 = square(b[0]), square(b[1]), square(b[2])
+    B0, B1, B2 = _doubled(b[1], b[2]), _doubled(b[2], b[0]), _doubled(b[0], b[1])
+    flow_ = 2.0 * (mu_t - q * mu) / (size * size) if size > 0.0 else 0.0
+    both = K - 2.0 * q * mu / 3.0
+    own = 2.0 * q * mu
+    f0, f1, f2 = flow_ * s[0], flow_ * s[1], flow_ * s[2]
+    w0 = (both + f0 * s[0] + own - 2.0 * stresses[0]) * u0 + (both + f0 * s[1]) * u1 + (both + f0 * s[2]) * u2
+    w1 = (both + f1 * s[0]) * u0 + (both + f1 * s[1] + own - 2.0 * stresses[1]) * u1 + (both + f1 * s[2]) * u2
+    w2 = (both + f2 * s[0]) * u0 + (both + f2 * s[1]) * u1 + (both + f2 * s[2] + own - 2.0 * stresses[2]) * u2
+    v0 = q * mu * d_coth(strains[1] - strains[2]) - 0.5 * (stresses[1] + stresses[2])
+    v1 = q * mu * d_coth(strains[2] - strains[0]) - 0.5 * (stresses[2] + stresses[0])
+    v2 = q * mu * d_coth(strains[0] - strains[1]) - 0.5 * (stresses[0] + stresses[1])
+    pairs = ((u0, w0), (u1, w1), (u2, w2), (B0, v0 * B0), (B1, v1 * B1), (B2, v2 * B2))
+    add_pairs(D.reshape(36), 0, 1, pairs)
 
 
 @expanded

@@ -25,12 +25,12 @@ from symplex.fem.compiled.records import Integer, Nodes, Record, RecordType, Row
 from symplex.fem.compiled.vectors import (
     _DOUBLE,
     _INDEX,
+    Number,
     Vec3,
     _array,
     _as_index,
     _llvm,
     _loaded,
-    _Number,
     _places_of_row,
     _value_type,
     _ValueType,
@@ -139,7 +139,7 @@ def numbers_of(typingctx, structure, rows, e):
     def code(context, builder, signature, args):
         row = _as_index(context, builder, e, args[2])
         places = _places_of_row(context, builder, rows, args[1], row, size)
-        found = tuple(_Number(builder, builder.load(place)) for place in places)
+        found = tuple(Number(builder, builder.load(place)) for place in places)
         return _llvm(context, builder, signature.return_type, found)
 
     return types.UniTuple(types.float64, size)(structure, rows, e), code
@@ -157,7 +157,7 @@ def differences_of(typingctx, structure, q, nodes, e):
             place = cgutils.get_item_pointer(context, builder, nodes, stencils, [row, _INDEX(a)])
             node = _as_index(context, builder, nodes.dtype, builder.load(place))
             places = _places_of_row(context, builder, q, args[1], node, 3)
-            return Vec3(*[_Number(builder, builder.load(place)) for place in places])
+            return Vec3(*[Number(builder, builder.load(place)) for place in places])
 
         first = at(0)
         return _llvm(context, builder, signature.return_type, tuple(at(a + 1) - first for a in range(others)))

@@ -38,6 +38,25 @@ def test_the_bar_becomes_as_short_and_as_wide_as_it_should(load_example, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", ["energy-momentum", "explicit Newmark", "midpoint"])
+@pytest.mark.parametrize("elements", ["hexahedron", "stabilized", "wedge", "tetra10"])
+def test_elements_and_methods_find_the_same_bar(load_example, elements, method):
+    example = load_example(EXAMPLE)
+    found = example.moved(example.METHODS[method], elements)
+    assert found.length == pytest.approx(example.LENGTH_MM, rel=0.01)
+    assert found.foot_radius == pytest.approx(example.FOOT_RADIUS_MM, rel=0.01)
+    assert found.balance < (1e-12 if method == "energy-momentum" else 3e-3)
+
+
+def test_quadratic_tetrahedra_fill_the_cylinder(load_example):
+    example = load_example(EXAMPLE)
+    _, state, part = example.bar(2, 8, elements="tetra10")
+    volume = 0.25 * np.pi * example.RADIUS**2 * example.LENGTH
+    assert part.solid.volumes.sum() == pytest.approx(volume, rel=1e-4)
+    assert np.hypot(*state.q[:, :2].T).max() == pytest.approx(example.RADIUS, rel=1e-12)
+
+
+@pytest.mark.slow
 def test_the_elastic_cube_rebounds_and_the_metal_stays_dented(tmp_path):
     scenario = sx.Scenario.read(EXAMPLES / "oblique_impact_aluminium.toml")
     sx.simulate(scenario, tmp_path / "out", progress=False, pictures=False)

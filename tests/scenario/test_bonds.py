@@ -97,6 +97,25 @@ def refusal(text):
 # -- members ----------------------------------------------------------------------------------------------------------
 
 
+def test_strength_in_a_material_is_sent_to_its_place():
+    text = """
+[[truss]]
+name = "brace"
+mesh = { line = 2.0, bars = 4 }
+section = 1e-4
+material = { young = 200e9, density = 7850, strength = 2e8 }
+[integrator]
+kind = "energy-momentum"
+dt = 1e-5
+[run]
+duration = 1e-4
+"""
+    with pytest.raises(
+        ScenarioError, match=r"material has strength, which is a key of the truss itself .* member_mass"
+    ):
+        Scenario.parse(text)
+
+
 def test_a_member_follows_its_closed_form_and_shows_it(tmp_path):
     """σ = E (e − p), |σ − C p| = σ0 + H α at both ends of the path."""
     (tmp_path / "test.toml").write_text(BRACE + PULLED + OUTPUT + 'fields = ["axial_force", "plastic_strain"]\n')

@@ -7,6 +7,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.solids.plastic import Plastic
 from symplex.meshes.series.series import read_series
 from symplex.runs.history import read_history
+from symplex.runs.plausibility import doubts
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -102,6 +103,12 @@ def test_an_elastic_body_next_to_it_has_no_plastic_strain(tmp_path):
     assert np.max(frame.point_data["nodal_plastic_strain"]) > 0.01
 
 
+def test_it_is_told_that_linear_tetrahedra_lock():
+    (line,) = doubts(Scenario.parse(bar(split="6") + EM + RUN).build())
+    assert line.startswith("body 'bar': linear tetrahedra lock when metal flows: the foot of a Taylor bar becomes 37 %")
+    assert not doubts(Scenario.parse(bar(split="6", keys="quadratic = true") + EM + RUN).build())
+
+
 def test_what_is_impossible_is_refused_in_a_sentence():
     assert "hardening, which needs yield_stress" in line_of(bar("hardening = 1e8") + EM)
     assert "yield_table and yield_stress" in line_of(bar("yield_stress = 1e8, yield_table = [[0, 1e8]]") + EM)
@@ -110,7 +117,6 @@ def test_what_is_impossible_is_refused_in_a_sentence():
     assert "leave law out" in line_of(bar('law = "linear-elastic", yield_stress = 1e8') + EM)
     viscous = bar(METAL + ", viscous = [{ ratio = 0.3, time = 2e-3 }]")
     assert "yield stress and viscous" in line_of(viscous + EM)
-    assert "linear tetrahedra lock" in line_of(bar(split="6") + EM)
     assert 'Take formulation "mean-dilatation"' in line_of(bar(keys='formulation = "full"') + EM)
     back = bar(METAL + ", back_modulus = 1e9", keys='formulation = "stabilized"')
     assert "stabilized hexahedra are not known with a back stress" in line_of(back + EM)
@@ -149,6 +155,20 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
     assert probe[-1, 1] == pytest.approx(T.max(), rel=1e-6)
 
 
+def test_elements_that_fail_are_shown_with_their_damage(tmp_path):
+    keys = METAL + ", failure_johnson_cook = [0.02, 0.1, -1.5, 0.01, 0], failure_stress = 9e9, failure_time_step = 1e-9"
+    shown = SHOWN.replace('"plastic_strain", "nodal', '"damage", "gone", "nodal')
+    scenario = Scenario.parse(bar(keys) + WALL + EM + RUN + shown)
+    simulate(scenario, tmp_path / "out", progress=False)
+    history = read_history(tmp_path / "out" / "history.csv")
+    np.testing.assert_allclose(history["balance"], history["balance"][0], rtol=1e-12)
+    assert history["elements_gone_bar"][-1] >= 1
+    frame = read_series(tmp_path / "out" / "motion.vtkhdf").frame(2)
+    damage, gone = (frame.cell_data[name]["bar"] for name in ("damage", "gone"))
+    assert np.array_equal(damage == 1.0, gone == 1.0)
+    assert gone.any()
+
+
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
@@ -159,6 +179,9 @@ def test_rate_back_stress_and_heat_of_a_run(tmp_path):
         (METAL + ", power = 0.3", "power, which needs power_modulus"),
         ('return_mapping = "mean-normal"', "return_mapping, which needs yield_stress or yield_table"),
         (METAL + ', back_modulus = 1e9, return_mapping = "mean-normal"', "has back_modulus and return_mapping"),
+        ("failure_tension = 1e9", "failure_tension, which needs yield_stress or yield_table"),
+        (METAL + ", failure_johnson_cook = [0.1, 1, -2, 0, 1]", "D5 of failure_johnson_cook, which needs melting"),
+        (METAL + ", failure_johnson_cook = [0.1, 1]", "failure_johnson_cook"),
         (METAL + ', return_mapping = "midpoint"', "'mean-normal'"),
         (METAL + ", heat_capacity = 400, melting_temperature = 100", "above the reference"),
     ],

@@ -386,11 +386,13 @@ class NewmarkMotion(FixedStepMotion):
         """Set into how many parts the steps from the one with the number n on are divided."""
         if not self._flows or n % _BETWEEN_LIMITS:
             return
-        steepness = max(part.steepness(self._q) for part in self.system.inelastic.values() if part.history)
+        parts = {name: part for name, part in self.system.inelastic.items() if part.history}
+        steepness = max(part.steepness(self._q, self._internal.values[name]) for name, part in parts.items())
         if not steepness:
             return
         last, at, _, share = self._limit
-        if not last or not at / 1.2 < steepness < 1.2 * at:
+        whole = not any(part.erodes for part in parts.values())  # otherwise what is gone would count
+        if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
             last, at = stable_step(self.system, self._q), steepness
             share = share or max(self._safety, min(self.dt / last, 1.0))
         limit = last * math.sqrt(at / steepness)
@@ -531,8 +533,7 @@ class NewmarkMotion(FixedStepMotion):
         """Take the forces of inelastic parts off the gradient in a step of h s, and add up their work and supports'."""
         q, v, gradient, q0 = self._q, self._v, self._gradient, self._rooms[START]
         if self._internal:
-            self._internal.subtract_forces(q0, q, h, gradient, mean=False)
-            self._work.add_dissipated(self._internal.advance(q0, q, h))
+            self._work.add_dissipated(self._internal.advance_with_forces(q0, q, h, gradient))
         if self._moving:
             v0, gradient0 = self._rooms[VELOCITY], self._rooms[GRADIENT]
             np.copyto(v, self._rooms[SEEN], where=self._moving.mask)
