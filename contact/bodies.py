@@ -259,7 +259,8 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         if acting.any():
             left = min(left, _LOOK * self.reach)
             acting = gaps < self.reach + left / _HALF
-        energy = PairEnergy(self.surface, pairs.chosen(np.flatnonzero(acting)))
+        all_act = len(acting) == np.count_nonzero(acting)
+        energy = near.energy if all_act else PairEnergy(self.surface, pairs.chosen(np.flatnonzero(acting)))
         return Nearby(energy, self._vertices, q[self._vertices], np.full(len(self._vertices), left * left))
 
     def _find_near(self, q: Array) -> NearPairs:

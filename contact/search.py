@@ -158,6 +158,8 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     regions = np.empty((len(surface.names), 6))
     boxes_of_bodies(surface.vertices, surface.vertex_bodies, q0, q1, distance, regions)
     near = sought.near & _overlapping(regions)
+    if not near.any():
+        return np.empty(0, np.int32), np.empty(0, np.int32)
 
     primitives = (
         (surface.vertices[:, None], surface.vertex_bodies),

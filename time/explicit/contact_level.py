@@ -76,7 +76,7 @@ class ContactLevel:
                 return None
             chosen.append((energy, some))
             inside[energy.nodes[some].ravel()] = True
-        nodes = np.flatnonzero(inside)
+        nodes = np.flatnonzero(inside).astype(np.int32)
         index = np.zeros(system.n_nodes, np.int32)
         index[nodes] = np.arange(len(nodes))
         found = [

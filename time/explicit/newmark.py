@@ -299,6 +299,7 @@ class NewmarkMotion(FixedStepMotion):
         self._contact_steps = np.array(contact_steps)
         self._touching = np.zeros(system.n_nodes if system.changing else 0, bool)  # the nodes of the level of contact
         self._level: ContactLevel | None = None
+        self._met: bool | None = None  # whether bodies meet in the next step, if that is known
         self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
@@ -350,7 +351,8 @@ class NewmarkMotion(FixedStepMotion):
         It follows from the state alone, so that a motion does not depend on where it stops.
         """
         parts = int(self._contact_steps)
-        return parts if parts > 1 and self._meets() else 1
+        met, self._met = self._met, None  # as `_take_ahead` has found it for this step
+        return parts if parts > 1 and (self._meets() if met is None else met) else 1
 
     def _meets(self) -> bool:
         """Return whether bodies are within reach of each other at the beginning or the end of the next step."""
@@ -405,11 +407,13 @@ class NewmarkMotion(FixedStepMotion):
         """Take up to n steps by the compiled loop while bodies stay apart, or one with contact on its level."""
         if self._moving or self._internal or len(self.system.collision_checked) > len(self.system.changing):
             return 0
-        taken = 0 if self._touching.any() else self._steps_apart(min(n, self._at_once))
-        if not taken and self._contact_steps > 1 and (self._touching.any() or self._meets()):
-            taken = self._step_in_contact()
-        self.n += taken
+        touching, self._met = bool(self._touching.any()), None
+        taken = 0 if touching else self._steps_apart(min(n, self._at_once))
+        if not taken and self._contact_steps > 1:
+            self._met = None if touching else self._meets()
+            taken = self._step_in_contact() if touching or self._met else 0
         if taken:
+            self.n, self._met = self.n + taken, None
             self._observe_state()
         return taken
 
