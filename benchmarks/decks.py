@@ -1,73 +1,154 @@
-"""Import a folder of Abaqus or CalculiX decks, run them, and compare with reference results next to them.
+"""Import folders of Abaqus or CalculiX decks, run them, and compare with CalculiX on the same decks.
 
-    python benchmarks/decks.py FOLDER OUTPUT [--only NAME ...]
+    python benchmarks/decks.py FOLDER OUTPUT [--only NAME ...] [--limit 60] [--again] [--table]
 
-Reference results are CalculiX' ``NAME.dat.ref`` and ``NAME.frd.ref``. A table is printed, a line for each step that was
-imported: deck, step, quantity, ours, theirs, relative difference; at the end how many decks opened, ran, and agree.
-Static steps are compared at their end, motions at all times that both have, as largest displacement and largest
-difference of a displacement over that; frequencies one by one.
+The folder is walked through with all below it, for instance clones of public repositories; decks of the same content
+count once. Each deck is imported and computed in a process, and by CalculiX (``ccx``) with the same lines but
+for its output. Static steps are compared at their end, motions at all times of both, as the largest difference of
+a displacement over the largest displacement; frequencies and buckling factors one by one. OUTPUT/decks.jsonl has a line
+for each deck: decks that are there are not computed again, unless ``--again``. At the end tables are printed:
+how many open, how many agree, and the reasons of the rest; ``--table`` prints only these.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import multiprocessing
+import os
 import re
+import resource
+import shutil
+import subprocess
+import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
 
-from symplex.decks import import_deck
-from symplex.decks.importing import read_deck
-from symplex.errors import SymplexError
-from symplex.scenario.scenario import Problem, Scenario
-from symplex.time.modes.natural import natural_modes
-from symplex.time.trajectory import march
-
-_UNITS = {"si": (1.0, 1.0), "mm-t-s": (1e-3, 1.0)}
 _RIGID = 1e-4  # of the largest frequency: below there are motions of rigid bodies, in rounding
-_SAME_PLACE = 1e-5  # of the size of a mesh
 _LONGEST = 8.0  # s of processor time for a motion
+_LARGEST = 4e6  # bytes of a deck with its includes
+_BOUNDS = (1e-4, 1e-3, 1e-2, 0.1)
+_OUTPUTS = re.compile(
+    r"\*(NODE ?PRINT|EL ?PRINT|NODE ?FILE|EL ?FILE|NODE ?OUTPUT|ELEMENT ?OUTPUT|CONTACT ?(FILE|PRINT|OUTPUT)"
+    r"|SECTION ?PRINT|FILE ?FORMAT|RESTART ?,\s*WRITE)",
+    re.IGNORECASE,
+)
+_STEPS = (
+    r"^\s*\*(STATIC|DYNAMIC|FREQUENCY|MODAL ?DYNAMIC|BUCKLE|STEADY ?STATE ?DYNAMICS|COMPLEX ?FREQUENCY|VISCO|GREEN)"
+)
+_HEAT = (
+    r"^\s*\*(HEAT ?TRANSFER|COUPLED ?TEMPERATURE|UNCOUPLED ?TEMPERATURE|ELECTRO ?MAGNETICS|CFD|FLUID ?SECTION|SUBMODEL"
+    r"|USER ?MATERIAL|USER ?ELEMENT|SUBSTRUCTURE|SENSITIVITY|NETWORK ?MPC|CRACK ?PROPAGATION|FEASIBLE|ROBUST)"
+)
 
-Fields = dict[tuple[int, float], dict[int, np.ndarray]]  # displacements by step and time, by node
-
-
-def displacements_of_dat(path: Path) -> tuple[Fields, dict[int, list[float]]]:
-    """Return displacements and, by step, natural frequencies in cycles per time of a .dat file."""
-    found: Fields = {}
-    frequencies: dict[int, list[float]] = {}
-    step, table, modal = 0, None, False
-    for line in path.read_text(errors="replace").splitlines():
-        if head := re.match(r"\s*S T E P\s+(\d+)", line):
-            step, table, modal = int(head[1]), None, False
-        elif head := re.match(r"\s*displacements \(vx,vy,vz\) for set (\S+)\s+and time\s+(\S+)", line):
-            table = None if modal else found.setdefault((step, float(head[2])), {})
-            modal = False
-        elif "E I G E N V A L U E   O U T P U T" in line:
-            table, modal = None, True
-            step = max(step, 1)
-            frequencies.setdefault(step, [])
-        elif re.match(r"\s*(P A R T I C|E F F E C T)", line):
-            modal = False
-        elif line.strip() and not re.match(r"[\s\d.E+-]+$", line):
-            table = None
-        elif table is not None and len(row := line.split()) == 4:
-            table[int(row[0])] = np.array(row[1:], float)
-        elif modal and len(row := line.split()) in (5, 6) and row[0].isdecimal():
-            # Of sectors the nodal diameter comes first, and those of the diameter 0 are listed twice.
-            twice = len(row) == 6 and row[0] == "0"
-            frequencies[step] += [float(row[-2])][: 0 if twice and int(row[1]) % 2 == 0 else 1]
-    return found, frequencies
+Displacements = dict[int, np.ndarray]
+Fields = dict[tuple[int, float], Displacements]  # by step and time
 
 
-def displacements_of_frd(path: Path) -> Fields:
+@dataclass
+class Record:
+    """What became of a deck; ``kind`` is "deck", or why it is none that could open."""
+
+    deck: str
+    digest: str
+    kind: str = "deck"
+    steps: int = 0
+    opened: list[int] = field(default_factory=list)
+    reason: str = ""
+    rows: list[list[Any]] = field(default_factory=list)  # step, quantity, here, CalculiX, difference
+    ccx: str = ""
+    crashed: str = ""
+    seconds: float = 0.0
+
+    @property
+    def difference(self) -> float | None:
+        """The largest difference of its steps, if any was compared."""
+        found = [row[-1] for row in self.rows if row[-1] is not None]
+        return max(found) if found else None
+
+
+def written_out(path: Path, depth: int = 0) -> str | None:
+    """Return the text of a deck with its includes in place; None if one is not there."""
+    out: list[str] = []
+    for line in path.read_bytes().decode(errors="replace").splitlines():
+        if found := re.match(r"\s*\*INCLUDE\s*,\s*INPUT\s*=\s*\"?([^\",]+)\"?", line, re.IGNORECASE):
+            other = path.parent / found[1].strip()
+            text = written_out(other, depth + 1) if other.is_file() and depth < 9 else None
+            if text is None:
+                return None
+            out.append(text)
+        else:
+            out.append(line)
+    return "\n".join(out)
+
+
+def kind_of(text: str | None) -> str:
+    """Return "deck" of one with a step of a structure, or what it is otherwise."""
+    if text is None:
+        return "an included file is missing"
+    if len(text) > _LARGEST:
+        return "larger than 4 MB"
+    flags = re.IGNORECASE | re.MULTILINE
+    if not re.search(r"^\s*\*STEP", text, flags) or not re.search(r"^\s*\*(NODE|PART|NGEN)", text, flags):
+        return "no step, or no nodes"
+    if re.search(_HEAT, text, flags) or not re.search(_STEPS, text, flags):
+        return "heat, fluids, electromagnetism, user routines, sensitivities"
+    return "deck"
+
+
+# -- CalculiX ----------------------------------------------------------------------------------------------------------
+
+
+def run_calculix(text: str, limit: float) -> tuple[str, Fields, dict[int, list[float]], dict[int, list[float]]]:
+    """Return how CalculiX ended, displacements, frequencies and buckling factors by step."""
+    kept: list[str] = []
+    skips = False
+    for line in text.splitlines():
+        if line.lstrip().startswith("*") and not line.lstrip().startswith("**"):
+            skips = bool(_OUTPUTS.match(line.strip()))
+            if re.match(r"\*END ?STEP", line.strip(), re.IGNORECASE):
+                kept += ["*NODE FILE, OUTPUT=2D", "U"]
+        if not skips:
+            kept.append(line)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "deck.inp").write_text("\n".join(kept) + "\n")
+
+        def limits() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 29, 1 << 29))
+
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        try:
+            done = subprocess.run(
+                ["ccx", "deck"], cwd=folder, capture_output=True, timeout=5 * limit, env=environment, preexec_fn=limits
+            )
+            how = "" if done.returncode == 0 and b"Job finished" in done.stdout else "refused"
+            if done.returncode < 0:
+                how = "out of time" if done.returncode in (-24, -9) else "crashed"
+            elif how and (errors := re.search(rb"\*ERROR[^\n]*\n?[^\n]*", done.stdout)):
+                how = " ".join(errors[0].decode(errors="replace").split())[:120]
+        except subprocess.TimeoutExpired:
+            how = "out of time"
+        frd, dat = Path(folder, "deck.frd"), Path(folder, "deck.dat")
+        fields = displacements_of(frd) if frd.exists() else {}
+        frequencies, factors = eigenvalues_of(dat) if dat.exists() else ({}, {})
+    return how, fields, frequencies, factors
+
+
+def displacements_of(path: Path) -> Fields:
     """Return the displacements of a .frd file in text."""
     found: Fields = {}
     step, now, table = 0, 0.0, None
-    for line in _lines_of(path):
+    for line in path.read_bytes().decode(errors="replace").splitlines():
         if line.startswith("    1PSTEP"):
             step = int(line.split()[-1])
         elif line.startswith("  100C"):
@@ -77,159 +158,288 @@ def displacements_of_frd(path: Path) -> Fields:
         elif line.startswith(" -3"):
             table = None
         elif table is not None and line.startswith(" -1"):
-            table[int(line[3:13])] = np.array([float(line[k : k + 12]) for k in (13, 25, 37)])
+            try:
+                table[int(line[3:13])] = np.array([float(line[k : k + 12]) for k in (13, 25, 37)])
+            except ValueError:  # *** where a number did not fit
+                table = None
     return found
 
 
-def _lines_of(path: Path) -> list[str]:
-    return path.read_bytes().decode(errors="replace").splitlines()
+def eigenvalues_of(path: Path) -> tuple[dict[int, list[float]], dict[int, list[float]]]:
+    """Return natural frequencies, in cycles per time, and buckling factors of a .dat file by step."""
+    frequencies: dict[int, list[float]] = {}
+    factors: dict[int, list[float]] = {}
+    step, table = 0, None
+    for line in path.read_text(errors="replace").splitlines():
+        if head := re.match(r"\s*S T E P\s+(\d+)", line):
+            step, table = int(head[1]), None
+        elif "E I G E N V A L U E   O U T P U T" in line:
+            step = max(step, 1)
+            table = frequencies.setdefault(step, [])
+        elif "B U C K L I N G   F A C T O R" in line:
+            step = max(step, 1)
+            table = factors.setdefault(step, [])
+        elif re.match(r"\s*(P A R T I C|E F F E C T)", line):
+            table = None
+        elif table is not None and len(row := line.split()) in (2, 5, 6) and row[0].isdecimal():
+            # Of sectors the nodal diameter comes first, and those of the diameter 0 are listed twice.
+            twice = len(row) == 6 and row[0] == "0" and int(row[1]) % 2 == 0
+            if not twice:
+                table.append(float(row[-1] if len(row) == 2 else row[-2]))
+    return frequencies, factors
 
 
-def _renumbered(fields: Fields, path: Path, points: np.ndarray, numbers: np.ndarray) -> Fields:
-    """Return fields of a .frd file whose nodes are those of solid elements of a layer: nodes of the deck by place."""
-    tree, size, known = KDTree(points), np.ptp(points, axis=0).max(), {}
-    for line in _lines_of(path):
-        if line.startswith((" -3", "  100C")):
-            break
-        if line.startswith(" -1"):
-            x = [float(line[k : k + 12]) for k in (13, 25, 37)]
-            away, place = tree.query(x)
-            if away < _SAME_PLACE * size:
-                known[int(line[3:13])] = int(numbers[place])
-    return {key: {known[n]: u for n, u in table.items() if n in known} for key, table in fields.items()}
+# -- here --------------------------------------------------------------------------------------------------------------
 
 
-def _with_shells(u: np.ndarray, numbers: np.ndarray, layers: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Return displacements and numbers of nodes, with those of shells: the mean of the outer nodes of the layer."""
-    if not layers:
-        return u, numbers
-    places = {number: k for k, number in enumerate(numbers.tolist())}
-    shells = {n: 0.5 * (u[places[t[0]]] + u[places[t[-1]]]) for n, t in layers.items() if t[0] in places}
-    shells = {n: mean for n, mean in shells.items() if n not in places}
-    return np.vstack([u, *shells.values()]), np.concatenate([numbers, [*shells]])
+def displacements_here(problem: Any, q: np.ndarray, imported: Any) -> Displacements:
+    """Return displacements in m by numbers of nodes; of shells as solids the mean of the outer nodes."""
+    found: Displacements = {}
+    framed = {**problem.beams, **problem.shells}
+    for name, one in framed.items():
+        frames = one.structure.frames
+        u = frames.centers(one.own(q)) - frames.centers(one.structure.points)
+        found |= dict(zip(imported.bodies[name].tolist(), u, strict=False))
+    solid = [numbers for name, numbers in imported.bodies.items() if name not in framed]
+    if solid:
+        numbers = np.concatenate(solid)
+        n = min(len(problem.mesh.points), len(numbers))
+        found |= dict(zip(numbers[:n].tolist(), (q - problem.state_at_rest)[:n], strict=True))
+    for number, through in imported.layers.items():
+        if number not in found and through[0] in found and through[-1] in found:
+            found[number] = 0.5 * (found[through[0]] + found[through[-1]])
+    return found
 
 
-def _difference(ours: np.ndarray, numbers: np.ndarray, theirs: dict[int, np.ndarray]) -> tuple[float, float, float]:
-    """Return the largest displacement of both, and the largest difference over theirs."""
-    places = {number: k for k, number in enumerate(numbers.tolist())}
-    both = [(ours[places[node]], u) for node, u in theirs.items() if node in places]
-    mine, other = (np.array([pair[k] for pair in both]).reshape(-1, 3) for k in (0, 1))
-    size = np.abs(other).max(initial=0.0)
-    return np.abs(mine).max(initial=0.0), size, np.abs(mine - other).max(initial=0.0) / size if size else np.nan
+def difference_of(ours: Displacements, theirs: Displacements, largest: float) -> list[Any]:
+    """Return the largest displacement of both, and the largest difference over one, of the nodes of both."""
+    both = ours.keys() & theirs.keys()
+    if not both or not largest:
+        return [None, largest, None]
+    mine, other = (np.array([table[node] for node in both]) for table in (ours, theirs))
+    return [float(np.abs(mine).max()), float(np.abs(other).max()), float(np.abs(mine - other).max() / largest)]
 
 
-def _rows(problem: Problem, text: str, numbers, layers, step: int, folder: Path, name: str, units: str):
-    """Yield quantity, ours, theirs and relative difference of a step."""
-    length, _ = _UNITS[units]
-    dat, frd = folder / f"{name}.dat.ref", folder / f"{name}.frd.ref"
-    fields, frequencies = displacements_of_dat(dat) if dat.exists() else ({}, {})
-    if not any(k == step for k, _ in fields) and frd.exists():
-        fields |= displacements_of_frd(frd)
-        if re.search(r"OUTPUT\s*=\s*3D", (folder / f"{name}.inp").read_text(errors="replace"), re.IGNORECASE):
-            fields = _renumbered(fields, frd, problem.mesh.points[: len(numbers)] / length, numbers)
-    mesh, system = problem.mesh, problem.system
-    n = min(len(mesh.points), len(numbers))
-    if asked := re.search(r"asks for (\d+) natural frequencies", text):
-        requested = frequencies.get(step, [])
-        count = min(int(asked[1]), int((~system.fixed).sum()))
-        got = natural_modes(system, problem.state, count).frequencies
-        for k, (ours, theirs) in enumerate(zip(got, requested, strict=False), start=1):
-            if max(abs(ours), abs(theirs)) < _RIGID * max(requested):
-                continue
-            yield f"f{k}", ours, theirs, abs(ours - theirs) / max(abs(theirs), 1e-9 * max(requested))
+def rows_of(
+    imported: Any, step: int, units: Any, results: tuple[Fields, Any, Any], before: float
+) -> Iterator[list[Any]]:
+    """Yield quantity, here, CalculiX, and relative difference of a step."""
+    from symplex.runs.buckling import find_buckling
+    from symplex.scenario.scenario import Scenario
+    from symplex.time.modes.natural import natural_modes
+    from symplex.time.trajectory import march
+
+    fields, frequencies, factors = results
+    scenario = Scenario.read(imported.scenarios[step])
+    if asked := re.search(r"asks for (\d+) factors", scenario.text):
+        theirs = factors.get(step, [])
+        ours = find_buckling(scenario, int(asked[1])).buckling.factors
+        yield from ([f"factor {k}", *pair, abs(pair[0] / pair[1] - 1.0)] for k, pair in _pairs(ours, theirs))
         return
-    compared = {t: u for (k, t), u in fields.items() if k == step}
-    if not compared:
-        yield "no reference", np.nan, np.nan, np.nan
-    scenario = problem.scenario
-    if scenario.tables.integrator.kind == "energy-momentum":
-        if compared:
-            last = max(compared)
-            u = (problem.state.q[:n] - mesh.points[:n]) / length
-            yield "u", *_difference(*_with_shells(u, numbers, layers), compared[last])
+    problem = scenario.build()
+    object.__setattr__(problem, "state_at_rest", problem.mesh.points)
+    if asked := re.search(r"asks for (\d+) natural frequencies", scenario.text):
+        theirs = frequencies.get(step, [])
+        count = min(int(asked[1]), int((~problem.system.fixed).sum()))
+        ours = natural_modes(problem.system, problem.state, count).frequencies * units.time
+        least = _RIGID * max([*theirs, *ours])
+        for k, (a, b) in _pairs(ours, theirs):
+            if max(abs(a), abs(b)) > least:
+                yield [f"f{k}", a, b, abs(a - b) / max(abs(b), 1e-9 * least)]
         return
-    steps = read_deck(folder / f"{name}.inp").deck.steps[: step - 1]  # reference results have the time since the first
-    before = sum(s.period for s in steps if s.procedure != "frequency" and not s.perturbation)
-    begun, worst = time.process_time(), (0.0, 0.0, 0.0)
+    compared = {t: table for (k, t), table in fields.items() if k == step}
     largest = max((np.abs(u).max() for table in compared.values() for u in table.values()), default=0.0)
+    if scenario.tables.integrator.kind == "energy-momentum":
+        ours = {n: u / units.length for n, u in displacements_here(problem, problem.state.q, imported).items()}
+        yield ["u", *difference_of(ours, compared[max(compared)] if compared else {}, largest)]
+        return
+    begun, worst = time.process_time(), [None, float(largest), None]
+    last = scenario.times[-1]
     for state in march(problem.system, problem.integrator, problem.state, scenario.times):
-        u = (state.q[:n] - mesh.points[:n]) / length
         for t, theirs in compared.items():
-            if abs(state.t + before - t) < 1e-6 * scenario.times[-1] and state.t > 0:
-                mine, size, difference = _difference(*_with_shells(u, numbers, layers), theirs)
-                row = (mine, size, difference * size / largest if largest else np.nan)
-                worst = max(worst, row, key=lambda r: r[2] if r[2] == r[2] else -1.0)
-        if time.process_time() - begun > _LONGEST:
-            yield f"u to t = {state.t:.3g}", *worst
+            if abs(state.t / units.time + before - t) < 1e-6 * last / units.time and state.t > 0:
+                ours = {n: u / units.length for n, u in displacements_here(problem, state.q, imported).items()}
+                row = difference_of(ours, theirs, largest)
+                if row[-1] is not None and (worst[-1] is None or row[-1] > worst[-1]):
+                    worst = row
+        if time.process_time() - begun > _LONGEST and state.t < last:
+            yield [f"u to t = {state.t:.3g}", *worst]
             return
-    yield "u(t)", *worst
+    yield ["u(t)", *worst]
 
 
-def _import(path: Path, output: Path):
-    """Import a deck, in mm, t and s where its densities say so."""
-    for units in _UNITS:
+def _pairs(ours: Any, theirs: list[float]) -> Iterator[tuple[int, tuple[float, float]]]:
+    yield from enumerate(((float(a), float(b)) for a, b in zip(ours, theirs, strict=False)), start=1)
+
+
+def _import(path: Path, output: Path, limit: float) -> tuple[Any, Any]:
+    """Import a deck, in the first units that its densities allow."""
+    from symplex.decks import import_deck
+    from symplex.decks.units import UNITS
+    from symplex.errors import MeshError
+
+    left = ["si", "mm-t-s", *UNITS]
+    while True:
+        units = left.pop(0)
         try:
-            return import_deck(path, output / path.stem, units=units, overwrite=True), units
-        except SymplexError as error:
-            if "--units" not in str(error):
+            return import_deck(path, output, units=units, overwrite=True, limit=limit), UNITS[units]
+        except MeshError as error:
+            if "give --units" not in str(error) or not left:
                 raise
-    raise AssertionError
+
+
+def reason_of(text: str) -> str:
+    """Return a reason with numbers and names left out, so that those that are alike count together."""
+    text = re.sub(r"'[^']*'", "'…'", text)
+    text = re.sub(r"(?<![A-Z\d])-?\d[\d.e+-]*", "#", text.split("; ")[0])
+    return re.sub(r"\b(line|node|element|step) #", r"\1", text)[:150]
+
+
+def work(path: Path, record: Record, limit: float) -> Record:
+    """Import and run a deck, and compare it with CalculiX."""
+    from symplex.decks.importing import read_deck
+    from symplex.errors import SymplexError
+
+    text = written_out(path)
+    assert text is not None
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            imported, units = _import(path, Path(folder), limit)
+            reading = read_deck(path)
+            steps, nodes = reading.deck.steps, {*reading.mesh.numbered.ids.tolist()}
+            record.steps, record.opened = len(steps), [*imported.scenarios]
+            if imported.reasons and len(record.opened) < len(steps):
+                record.reason = f"*{imported.reasons[0].keyword}: {imported.reasons[0].why}"
+            results: Any = ({}, {}, {})
+            if shutil.which("ccx"):
+                record.ccx, fields, *others = run_calculix(text, limit)
+                # Those that are not in the deck are in the middle of elements here, and something else there.
+                results = {key: {n: table[n] for n in nodes & table.keys()} for key, table in fields.items()}, *others
+            for step in record.opened:
+                before = sum(s.period for s in steps[: step - 1] if s.procedure != "frequency" and not s.perturbation)
+                path_along = 'kind = "static"\ndt' in imported.scenarios[step].read_text()
+                try:
+                    for row in rows_of(imported, step, units, results, 0.0 if path_along else before):
+                        record.rows.append([step, *row])
+                except SymplexError as error:
+                    record.rows.append([step, f"failed: {str(error)[:300]}", None, None, None])
+        except SymplexError as error:
+            record.reason = str(error).removeprefix(f"{path.name}: ")
+            if shutil.which("ccx"):
+                record.ccx, *_ = run_calculix(text, limit)
+    return record
+
+
+def _worker(pipe: Any, limit: float) -> None:
+    """Do what comes through a pipe."""
+    while True:
+        path, record = pipe.recv()
+        begun = time.process_time()
+        try:
+            record = work(path, record, limit)
+        except Exception:
+            record.crashed = traceback.format_exc(limit=-3)
+        record.seconds = time.process_time() - begun
+        pipe.send(record)
+
+
+def walk(paths: list[tuple[Path, Record]], limit: float) -> Iterator[Record]:
+    """Yield what becomes of decks, in processes that are ended when a deck takes too long."""
+    context = multiprocessing.get_context("spawn")
+    process, pipe = None, None
+    for path, record in paths:
+        if process is None:
+            pipe, other = context.Pipe()
+            process = context.Process(target=_worker, args=(other, limit), daemon=True)
+            process.start()
+        pipe.send((path, record))
+        if pipe.poll(12 * limit):
+            try:
+                record = pipe.recv()
+            except EOFError:
+                record.crashed, process = "the process ended", None
+        else:
+            process.kill()
+            process, record.reason = None, "out of time"
+        yield record
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def tables_of(records: list[Record]) -> str:
+    """Return the tables of what opens, agrees, and of reasons."""
+    decks = [one for one in records if one.kind == "deck"]
+    out = [f"{len(records)} decks that differ by content; not counted:"]
+    out += [f"  {n:4d} {kind}" for kind, n in Counter(one.kind for one in records if one.kind != "deck").most_common()]
+    broken = [one for one in decks if not one.opened and one.ccx not in ("", "out of time")]
+    decks = [one for one in decks if one not in broken]
+    out.append(f"  {len(broken):4d} opened neither here nor by CalculiX")
+    opened = [one for one in decks if one.opened]
+    whole = [one for one in opened if len(one.opened) == one.steps]
+    out += [f"{len(decks)} usable decks", f"  {len(opened):4d} open a step", f"  {len(whole):4d} open every step"]
+    compared = [one for one in opened if one.difference is not None]
+    out.append(f"  {len(compared):4d} compared with CalculiX")
+    out += [f"  {sum(one.difference <= bound for one in compared):4d} within {bound:g}" for bound in _BOUNDS]
+    failed = [one for one in opened if any(str(row[1]).startswith("failed") for row in one.rows)]
+    out.append(f"  {len(failed):4d} opened, and failed on the way: {', '.join(one.deck for one in failed)}")
+    out.append(f"crashed: {[one.deck for one in records if one.crashed]}")
+    out.append("reasons of those that open no step:")
+    reasons: dict[str, list[str]] = {}
+    for one in decks:
+        if not one.opened:
+            reasons.setdefault(reason_of(one.reason), []).append(Path(one.deck).stem)
+    for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        out.append(f"  {len(names):4d} {why} ({', '.join(names[:4])})")
+    out.append("reasons of further steps:")
+    more = Counter(reason_of(one.reason) for one in opened if len(one.opened) < one.steps)
+    out += [f"  {n:4d} {why}" for why, n in more.most_common()]
+    out.append("differences above 1e-3:")
+    for one in sorted(compared, key=lambda one: -(one.difference or 0.0)):
+        if one.difference > 1e-3:
+            worst = max((row for row in one.rows if row[-1] is not None), key=lambda row: row[-1])
+            out.append(
+                f"  {one.difference:8.2g} {one.deck}, step {worst[0]}, {worst[1]}: {worst[2]:.6g}, {worst[3]:.6g}"
+            )
+    return "\n".join(out)
 
 
 def main() -> None:
     """Walk through a folder."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--only", nargs="+", help="names without .inp")
+    parser.add_argument("--limit", type=float, default=60.0, help="s of a deck, here and of CalculiX")
+    parser.add_argument("--again", action="store_true", help="compute decks again that are in OUTPUT")
+    parser.add_argument("--table", action="store_true", help="print tables of what is in OUTPUT")
     arguments = parser.parse_args()
-    counts, reasons = Counter(), Counter()
-    print("| deck | step | quantity | ours | CalculiX | relative difference |\n| --- | --- | --- | --- | --- | --- |")
-    for path in sorted(arguments.folder.glob("*.inp")):
-        if arguments.only and path.stem not in arguments.only:
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    kept = arguments.output / "decks.jsonl"
+    known: dict[str, Record] = {}
+    if kept.exists():
+        known = {one.digest: one for one in (Record(**json.loads(line)) for line in kept.read_text().splitlines())}
+    waiting: list[tuple[Path, Record]] = []
+    seen: set[str] = set()
+    for path in sorted(p for p in arguments.folder.rglob("*") if p.suffix.lower() == ".inp" and p.is_file()):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        if digest in seen or (arguments.only and path.stem not in arguments.only):
             continue
-        counts["decks"] += 1
-        try:
-            imported, units = _import(path, arguments.output)
-        except SymplexError as error:
-            counts["no solid mesh, or broken"] += 1
-            reasons[re.sub(r"\d+", "#", str(error).split(": ")[-1])[:60]] += 1
-            continue
-        if not imported.scenarios:
-            counts["refused"] += 1
-            reasons[f"*{imported.missed[0].keyword}: {imported.missed[0].why[:60]}"] += 1
-            continue
-        counts["imported"] += 1
-        counts["imported whole"] += not imported.missed
-        ran, worst = True, 0.0
-        compared = False
-        for step, file in imported.scenarios.items():
-            try:
-                scenario = Scenario.read(file)
-                numbers = np.concatenate([*imported.bodies.values()])
-                for quantity, ours, theirs, difference in _rows(
-                    scenario.build(), scenario.text, numbers, imported.layers, step, arguments.folder, path.stem, units
-                ):
-                    print(
-                        f"| {path.stem} | {step} | {quantity} | {ours:.6g} | {theirs:.6g} | {difference:.2g} |",
-                        flush=True,
-                    )
-                    if difference == difference:
-                        worst, compared = max(worst, difference), True
-            except SymplexError as error:
-                ran = False
-                print(f"| {path.stem} | {step} | failed: {str(error)[:100]} | | | |", flush=True)
-            except Exception:
-                ran = False
-                print(f"| {path.stem} | {step} | CRASHED | | | |", flush=True)
-                traceback.print_exc(limit=-2)
-        counts["ran"] += ran
-        counts["compared"] += ran and compared
-        for bound in (1e-4, 1e-2, 0.1):
-            counts[f"within {bound:g}"] += ran and compared and worst <= bound
-    print(dict(counts))
-    for reason, number in reasons.most_common(40):
-        print(f"{number:4d} {reason}")
+        seen.add(digest)
+        if digest not in known or arguments.again:
+            record = Record(str(path.relative_to(arguments.folder)), digest, kind_of(written_out(path)))
+            waiting.append((path, record))
+    if not arguments.table:
+        of_decks = sorted((one for one in waiting if one[1].kind == "deck"), key=lambda one: one[0].stat().st_size)
+        others = [record for _, record in waiting if record.kind != "deck"]
+        with kept.open("a") as file:
+            for record in chain(others, walk(of_decks, arguments.limit)):
+                known[record.digest] = record
+                file.write(json.dumps(asdict(record)) + "\n")
+                file.flush()
+                if record.kind == "deck":
+                    print(record.deck, record.opened, record.difference, record.reason[:100], flush=True)
+    print(tables_of([known[digest] for digest in seen if digest in known]))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def measure(problem: Problem, turned: bool) -> dict[str, float]:
         solver.solve(b, tolerance)
         numbers[f"iterations to {tolerance:.0e}"] = solver.counts["iterations"] - before
         numbers[f"solution to {tolerance:.0e}"] = best(lambda tolerance=tolerance: solver.solve(b, tolerance))
-    kept, values = (solver._lower[1], solver._lower[0]) if solver.by_halves else (solver._lu, solver._whole)
+    kept, values = (solver._cholesky, solver._half) if solver.by_halves else (solver._lu, solver._whole)
     rows = solver._rows.lower if solver.by_halves else solver._rows.whole
     arrays = (blocks, pattern.indices, values, kept._factor, kept._inverses, *rows)
     if turned:

@@ -32,6 +32,7 @@ from symplex.commands import (
     response,
     run,
     sensitivity,
+    shock,
     sweep,
     view,
     warmup,
@@ -56,6 +57,7 @@ _COMMANDS = (  # in the order in which the help has them
     modes,
     buckling,
     response,
+    shock,
     importing,
     info,
     plot,
@@ -94,6 +96,7 @@ examples:
   symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
   symplex buckling column.toml                     the factors of its loads at which it buckles
   symplex response blade.toml                      how it swings when it is shaken, by its [response]
+  symplex shock drop-results --probe head          the shock response spectrum of a probe
   symplex plot a-results b-results                 the histories of two runs in one picture
   symplex render drop-results --field von_mises    make the pictures again, otherwise
   symplex report drop-results                      what of energy and momenta the run has kept

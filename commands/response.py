@@ -11,7 +11,10 @@ from symplex.commands.common import add_command, add_small_motions, reported, sc
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     response = add_command(
-        commands, "response", _response, "find the response to harmonic excitation, by the [response] of a scenario"
+        commands,
+        "response",
+        _response,
+        "find the harmonic, random or spectral response, by the [response] of a scenario",
     )
     add_small_motions(response, "response")
     response.add_argument("--no-pictures", action="store_true", help="no plot")
@@ -20,10 +23,17 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 def _response(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
     from symplex.runs.response import find_response, save_response
+    from symplex.runs.spectral import find_random, find_spectrum, save_spectral
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-response"
     Folder(output, "response").refuse_taken(arguments.overwrite)  # before anything is computed
+    options = {"overwrite": arguments.overwrite, "pictures": not arguments.no_pictures, "say": complain}
+    table = scenario.tables.response
+    if table is not None and (table.psd is not None or table.spectrum is not None):
+        found = (find_random if table.psd is not None else find_spectrum)(scenario, arguments.at)
+        save_spectral(found, output, **options)
+        return reported(found.report(output))
     found = find_response(scenario, arguments.at)
-    save_response(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
+    save_response(found, output, **options)
     return reported(found.report(output))

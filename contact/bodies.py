@@ -29,11 +29,13 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.neighbour_list import RENEWED, NeighbourListEnergy, Places
+from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
 _AHEAD = 1.0  # d̂: how much farther the pairs reach that short steps look at
+_LOOK = 0.2  # d̂: how far vertices may go until it is found again which pairs act
+_HALF = 0.49  # of a distance that two nodes have to come, with what rounding takes
 _TOUCH = 1e-9  # of the distance at which forces begin: what is as near as that touches
 
 
@@ -237,19 +239,36 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
                 return False
         renewed = super().renewed(q)
         if renewed or near is None or self._near_at((q,)) is None:
-            away = self.moved((q,))
-            most = self.margin - 2.0 * away
-            ahead = max(min(_AHEAD * self.reach, most) if len(self.nodes) else most, 0.0)
-            self._near = near_pairs(q, self._vertices, self, ahead, away)
+            self._find_near(q)
         return renewed
 
-    def apart(self, q: Array) -> Places | None:
-        """Return places where vertices may be with no surfaces closer than d̂, if there are (`NeighbourListEnergy`)."""
-        near = self._near
-        if near is None or self._covered or len(near.energy.nodes):
+    def nearby(self, q: Array, part: float = RENEWED) -> Nearby | None:
+        """Return the pairs that act from q [n, 3] on, with how far vertices may go (`NeighbourListEnergy.nearby`)."""
+        if self._covered or len(self.list_positions) != len(q) or self.moved((q,)) > part * self.margin:
             return None
-        left = max(RENEWED * self.margin - near.away, 0.0)
-        return Places(self._vertices, near.place.at, np.full(len(self._vertices), min(near.place.room, left * left)))
+        near, gone = self._near, np.inf
+        if near is not None:
+            gone = sqrt(farthest_of(q, self._vertices, near.place.at))
+        if near is None or gone > 0.5 * sqrt(near.place.room):
+            near, gone = self._find_near(q), 0.0
+        pairs, (_, gaps) = near.energy.record, nearest(q, near.energy.record)
+        # What is farther than d̂ + ahead has to come all this way; of others two nodes have to meet.
+        left = sqrt(near.place.room) - gone
+        left = max(min(left, part * self.margin - self.moved((q,)), _HALF * gaps.min(initial=np.inf)), 0.0)
+        acting = gaps < self.reach + left / _HALF
+        if acting.any():
+            left = min(left, _LOOK * self.reach)
+            acting = gaps < self.reach + left / _HALF
+        energy = PairEnergy(self.surface, pairs.chosen(np.flatnonzero(acting)))
+        return Nearby(energy, self._vertices, q[self._vertices], np.full(len(self._vertices), left * left))
+
+    def _find_near(self, q: Array) -> NearPairs:
+        """Find the pairs of the list that are near at q [n, 3]."""
+        away = self.moved((q,))
+        most = max(self.margin - 2.0 * away, 0.0)
+        ahead = min(_AHEAD * self.reach, most) if len(self.nodes) else most
+        self._near = near_pairs(q, self._vertices, self, ahead, away)
+        return self._near
 
     def near(self, ends: tuple[Array, ...]) -> PairEnergy:
         """Return an energy of all pairs that are closer than d̂ at the positions [n, 3], one or two of them."""
@@ -329,7 +348,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         if found is None:
             # What is not in the list is farther apart than d̂; two nodes have to come all this way.
             gap = min(self.reach, nearest(q1, pairs)[1].min(initial=np.inf))
-            self._clear = place(q1, self._vertices, 0.49 * gap)
+            self._clear = place(q1, self._vertices, _HALF * gap)
         return found
 
     def check_start(self, q: Array) -> None:

@@ -132,9 +132,7 @@ def _shape(kind: str, values: list[float]) -> Table:
     if kind == "CIRC":
         if len(values) == 1:
             return {"kind": "circle", "radius": values[0]}
-        if not _alike(values[:2]):
-            raise UnsupportedKeyword("elliptic sections (CIRC with two diameters) are not supported")
-        return {"kind": "circle", "radius": 0.5 * values[0]}
+        return {"kind": "circle", "radius": 0.5 * values[0]} if _alike(values[:2]) else _ellipse(*values[:2])
     if kind == "BOX":
         if not _alike(values[2:6]):
             raise UnsupportedKeyword("boxes with walls of different thickness are not supported")
@@ -143,6 +141,20 @@ def _shape(kind: str, values: list[float]) -> Table:
     if not (_alike([lower, upper]) and _alike([below, above]) and _alike([2.0 * origin, height])):
         raise UnsupportedKeyword("sections I with two different flanges, or away from their nodes, are not supported")
     return {"kind": "i", "height": height, "width": upper, "web": web, "flange": above}
+
+
+def _ellipse(along_1: float, along_2: float) -> Table:
+    """Return the section of an ellipse of two diameters; shear as of Cowper (1966), without lateral contraction."""
+    a, b = 0.5 * along_1, 0.5 * along_2
+    shear = [12.0 * (3.0 * p + q) / (40.0 * p + 16.0 * q) for p, q in ((a * a, b * b), (b * b, a * a))]
+    return {
+        "area": np.pi * a * b,
+        "I1": 0.25 * np.pi * a * b**3,
+        "I2": 0.25 * np.pi * a**3 * b,
+        "J": np.pi * (a * b) ** 3 / (a * a + b * b),
+        "k1": shear[0],
+        "k2": shear[1],
+    }
 
 
 def _alike(values: list[float]) -> bool:

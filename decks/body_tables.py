@@ -43,6 +43,8 @@ class BodyTables:
     parts : Parts
     flows : bool
         Whether metals flow.
+    with_others : bool, default False
+        Whether there are beams or shells too, so that the mesh has more than the body.
     """
 
     def __init__(
@@ -55,7 +57,9 @@ class BodyTables:
         large: bool,
         parts: Parts,
         flows: bool,
+        with_others: bool = False,
     ):
+        self._with_others = with_others
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
         self._file, self._large, self._parts, self._flows = mesh, large, parts, flows
 
@@ -112,7 +116,7 @@ class BodyTables:
         scale = self._units.length
         body: Table = {"name": part, "mesh": self._file}
         nodes = self._parts.nodes(part)
-        if len(self._parts.names) > 1:
+        if len(self._parts.names) > 1 or self._with_others:
             body["group"] = self._geometry.group_of_nodes(nodes, part)
         if scale != 1.0:
             body["scale"] = scale

@@ -85,12 +85,15 @@ def _take_diameters(reading: Reading, block: Block) -> None:
 
 
 def _take_rigid(reading: Reading, block: Block) -> None:
-    if not any(key in block.parameters for key, _ in _RIGID_SETS) or "REFNODE" not in block.parameters:
-        raise UnsupportedKeyword("a rigid body needs an NSET or ELSET, and a REF NODE")
+    if not any(key in block.parameters for key, _ in _RIGID_SETS):
+        raise UnsupportedKeyword("a rigid body needs an NSET or ELSET")
     for key, of in _RIGID_SETS:
         if key in block.parameters:
             turning = block.parameters.get("ROTNODE", "")
-            rigid = RigidGroup(block.parameters[key], of, block.parameters["REFNODE"], turning, (0, 1, 2))
+            reference = block.parameters.get("REFNODE", "")
+            if turning and not reference:
+                raise UnsupportedKeyword("a rigid body with a ROT NODE needs a REF NODE")
+            rigid = RigidGroup(block.parameters[key], of, reference, turning, (0, 1, 2))
             reading.deck.rigid.append(rigid)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from symplex.decks.discrete import Discrete
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.rows import IMAGINARY, Dof, Rows
+from symplex.decks.rows import IMAGINARY, TURNS, Dof, Rows
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -24,6 +25,8 @@ _LITTLE_MASS = 1e-5  # in motions, of the mass of the body to the next node
 _STIFF = 1e5  # of a constraint, as a multiple of E h
 _STIFF_WITH_LITTLE_MASS = 1e3  # where frequencies of nodes with little mass would lose those of the body in rounding
 _AXES = "xyz"
+_COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
+_NONE: Mapping[str, set[int]] = MappingProxyType({})
 
 
 class ConstraintTables:
@@ -37,6 +40,8 @@ class ConstraintTables:
     units : Units
     parts : Parts
     pretensions : sequence of Pretension
+    framed : mapping of str to set of int
+        By name of beams and shells their nodes.
     """
 
     def __init__(
@@ -47,7 +52,9 @@ class ConstraintTables:
         units: Units,
         parts: Parts,
         pretensions: Sequence[Pretension] = (),
+        framed: Mapping[str, set[int]] = _NONE,
     ):
+        self._framed = framed
         self._rows, self._discrete, self._geometry, self._units = rows, discrete, geometry, units
         self._parts, self._pretensions = parts, pretensions
         self._drawing = [self._node_of(one) for one in pretensions]
@@ -57,6 +64,7 @@ class ConstraintTables:
         """The nodes of constraints, springs, dashpots and masses that belong to no element of a body."""
         inside = self._geometry.in_elements
         used = {node for node in self._rows.nodes if node < IMAGINARY} | self._discrete.nodes | {*self._drawing}
+        used = used.difference(*self._framed.values())
         return sorted(node for node in used if node >= len(inside) or not inside[node])
 
     def _name(self, node: int) -> str:
@@ -70,9 +78,13 @@ class ConstraintTables:
         if image:
             own = self.places([node for node in nodes if node < IMAGINARY], name)
             return own + [{**place, "body": IMAGE} for place in self.places(image, name)]
-        loose = {*self.loose} & {*nodes}
-        inside = [node for node in nodes if node not in loose and self._geometry.in_elements[node]]
+        loose, left = {*self.loose} & {*nodes}, {*nodes}
         found: list[Table] = []
+        for body, own in self._framed.items():
+            if of_body := left & own:
+                found.append({"body": body, "group": self._geometry.point_group(of_body, name)})
+                left -= own
+        inside = sorted(node for node in left - loose if self._geometry.in_elements[node])
         if inside:
             group = self._geometry.point_group(inside, name)
             found += [{"body": part, "group": group} for part in self._parts.holding(inside)]
@@ -118,7 +130,7 @@ class ConstraintTables:
     @property
     def has_points(self) -> bool:
         """Whether there are point masses, on which gravity would act as well."""
-        return bool(self.loose or self._discrete.masses)
+        return bool(self.loose or self._discrete.masses or self._framed)
 
     def masses_of(self, elements: list[str]) -> list[tuple[list[int], float]]:
         """Return the nodes of masses that are among some elements, with the mass of each node in kg."""
@@ -154,23 +166,27 @@ class ConstraintTables:
             Whether masses don't matter.
         """
         tables: list[Table] = []
-        stiffness = self._stiffness(young, static)
+        stiffness = self.stiffness(young, static)
         for count in sorted({len(row) for row in self._rows.factors}):
             which = [k for k, row in enumerate(self._rows.factors) if len(row) == count]
             table: Table = {"name": f"equations_of_{count}"}
-            table["equations"] = [self._equation(self._rows.factors[k]) for k in which]
-            values = [self._rows.values[k] * self._units.length for k in which]
+            lengths = [self._length(self._rows.factors[k]) for k in which]
+            table["equations"] = [self._equation(self._rows.factors[k], x) for k, x in zip(which, lengths, strict=True)]
+            values = [self._rows.values[k] * x for k, x in zip(which, lengths, strict=True)]
             table |= {"values": values} if any(values) else {}
             table |= {} if stiffness is None else {"stiffness": stiffness}
             tables.append(table)
         for name, rows, k in self._discrete.linear:  # the energy of a spring is that of an equation
             stiffness = k * self._units.force / self._units.length
-            tables.append({"name": name, "equations": [*map(self._equation, rows)], "stiffness": stiffness})
+            equations = [self._equation(row, self._units.length) for row in rows]
+            tables.append({"name": name, "equations": equations, "stiffness": stiffness})
         return tables
 
-    def _stiffness(self, young: float | None, static: bool) -> float | None:
+    def stiffness(self, young: float | None, static: bool) -> float | None:
         """Return the stiffness in N/m of equations."""
         factor = _STIFF if static or not self.loose else _STIFF_WITH_LITTLE_MASS
+        if self._framed and not self._parts.names:  # thin ones are less stiff than E h
+            factor = _STIFF_WITH_LITTLE_MASS
         return None if young is None else factor * young * self._size()
 
     def _node_of(self, one: Pretension) -> int:
@@ -182,7 +198,7 @@ class ConstraintTables:
 
     def pretensions(self, young: float | None, static: bool) -> list[Table]:
         """Return tables ``[[pretension]]``."""
-        stiffness = self._stiffness(young, static)
+        stiffness = self.stiffness(young, static)
         found: list[Table] = []
         for k, (one, node) in enumerate(zip(self._pretensions, self._drawing, strict=True), start=1):
             nodes, name = self._geometry.surface_nodes(one.surface), f"pretension_{k}"
@@ -241,8 +257,17 @@ class ConstraintTables:
             for number, (a, b) in enumerate(pairs, start=1)
         ]
 
-    def _equation(self, row: dict[Dof, float]) -> list[Table]:
-        return [{**self._place(node), "component": _AXES[i], "factor": c} for (node, i), c in row.items() if c]
+    def _equation(self, row: dict[Dof, float], length: float) -> list[Table]:
+        """Return the terms of an equation; rotations are times a length in m."""
+        return [
+            {**self._place(node), "component": _COMPONENTS[i], "factor": c * (length if i >= TURNS else 1.0)}
+            for (node, i), c in row.items()
+            if c
+        ]
+
+    def _length(self, row: dict[Dof, float]) -> float:
+        """Return the unit of length in m; the size of elements, of equations of rotations alone, which have none."""
+        return self._size() if all(i >= TURNS for _, i in row) else self._units.length
 
     def _place(self, node: int) -> Table:
         known = node % IMAGINARY
@@ -252,6 +277,8 @@ class ConstraintTables:
     def _size(self) -> float:
         """Return h in m, so that elements have a stiffness of the order of E h: of thin layers what it is across."""
         points = self._geometry.mesh.points[self._geometry.in_elements]
+        if not len(points) and self._framed:
+            points = self._geometry.mesh.points[sorted(set[int]().union(*self._framed.values()))]
         across = self._spacing(points)
         if self._rows.layered:
             return self._spacing(points[points[:, 2] == 0.0]) ** 2 / across

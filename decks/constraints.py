@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,19 @@ from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
 from symplex.decks.rows import TURNS, Array, Dof, Rows
-from symplex.decks.state import local_axes
+from symplex.decks.state import Acting, local_axes
 from symplex.decks.tied import add_tie
 
 _MOST = 5000  # equations
 
 
 def rows_of(
-    deck: Deck, geometry: DeckGeometry, local: Mapping[int, Array], nonlinear: bool, diameter: int | None = None
+    deck: Deck,
+    geometry: DeckGeometry,
+    local: Mapping[int, Array],
+    nonlinear: bool,
+    diameter: int | None = None,
+    framed: Collection[int] = (),
 ) -> Rows:
     """Return all linear constraints of a deck.
 
@@ -35,6 +41,8 @@ def rows_of(
         Whether displacements may be large.
     diameter : int, optional
         The nodal diameter, of a deck with cyclic symmetry.
+    framed : collection of int
+        The nodes of beams and shells.
 
     Raises
     ------
@@ -43,7 +51,7 @@ def rows_of(
     MeshError
         If a set is not there.
     """
-    rows = Rows(layered=bool(deck.linked), means=_means(deck, geometry))
+    rows = Rows(layered=bool(deck.linked), means=_means(deck, geometry), framed={*framed})
     for node, mean in rows.means.items():
         if mean.is_node:
             for i in range(3):
@@ -126,3 +134,27 @@ def _means(deck: Deck, geometry: DeckGeometry) -> dict[int, MeanNode]:
         is_node = bool(geometry.in_elements[node]) or node in of_others
         found[node] = MeanNode(below, between, above, across / thickness, thickness, is_node)
     return found
+
+
+def on_turning_nodes(acts: Acting, rows: Rows) -> Acting:
+    """Return what acts, with rotations and moments of reference nodes on the nodes that stand for them.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If a node has none.
+    """
+    for (node, component), value in acts.supports.items():  # nodes of solids have no rotations to hold
+        if value.value and rows.turned(node, component) is None:
+            raise UnsupportedKeyword("rotations are given of nodes that have none")
+    supports = {rows.turned(*dof): value for dof, value in acts.supports.items()}
+    locked = {rows.turned(*dof): step for dof, step in acts.locked.items()}
+    forces = {rows.turned(*dof): values for dof, values in acts.forces.items()}
+    if None in forces:
+        raise UnsupportedKeyword("a moment acts on a node that has no rotation")
+    return replace(
+        acts,
+        supports={dof: value for dof, value in supports.items() if dof is not None},
+        forces={dof: values for dof, values in forces.items() if dof is not None},
+        locked={dof: step for dof, step in locked.items() if dof is not None},
+    )

@@ -253,8 +253,8 @@ class Sector(NamedTuple):
 class RigidGroup(NamedTuple):
     """Nodes of a set, a surface or elements, that move as a rigid body with a reference node in some directions.
 
-    Its rotation is the displacement of a node, if it is named. Nodes with rotations have those of the body in some
-    directions, ``turns``, too.
+    Without a reference node the first of the nodes is it. Its rotation is the displacement of a node, if it is named.
+    Nodes with rotations have those of the body in some directions, ``turns``, too.
     """
 
     nodes: str

@@ -110,11 +110,10 @@ def _take_distributing(reading: Reading, block: Block) -> None:
         raise UnsupportedKeyword("it stands outside of a *COUPLING")
     surface, reference, axes, _ = reading.coupled
     reading.coupled = None
-    ranges = [fields(line, 2) for line in block.lines]
-    known = {k for first, last in ranges for k in range(direction(first), direction(last or first) + 1)}
-    # Without the rotations the reference node has none that is held or loaded; its motion is the same.
-    if ranges and not known >= {1, 2, 3}:
-        raise UnsupportedKeyword("couplings that distribute only some forces are not supported")
+    for line in block.lines:  # forces are distributed in any case, and rotations of no effect if none is held or loaded
+        first, last = fields(line, 2)
+        if not 1 <= direction(first) <= direction(last or first) <= 6:
+            raise ValueError(f"'{line[:60]}' are no degrees of freedom from 1 to 6")
     reading.deck.distributed.append(Distributed((), surface, reference, False, axes))
 
 

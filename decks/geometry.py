@@ -110,16 +110,16 @@ class DeckGeometry:
         MeshError
             If there is no such set or surface, the surface is not one of numbered sides, or no side is named (None).
         """
-        if side is None and self._of_structures:
+        if side is None and self._of_structures and not self.has_any([who]):
             side = ALONG
         elif side is None:
             raise MeshError(f"a load P, without the number of a side, is for shells, and '{who}' has others.")
-        elif side and self._of_structures:
+        elif side and self._of_structures and not np.isin(self._members_of(who), self.solids).all():
             raise MeshError(f"loads P{side} on beams and shells ('{who}') are not supported; give forces to nodes.")
         if side:
             return [(number, side) for number in self._members_of(who).tolist()]
         surface = next((s for s in self._numbered.surfaces if s.name.upper() == who.upper()), None)
-        sides = _SIDES_OF_SHELLS if self._of_structures else _SIDES_OF_SOLIDS
+        sides = {**_SIDES_OF_SOLIDS, **_SIDES_OF_SHELLS} if self._of_structures else _SIDES_OF_SOLIDS
         if surface is None or surface.of_nodes or any(label not in sides for _, label in surface.items):
             raise MeshError(f"'{who}' is no surface of sides of elements.")
         return [(number, sides[label]) for item, label in surface.items for number in self._members_of(item).tolist()]
@@ -137,7 +137,7 @@ class DeckGeometry:
             raise MeshError(f"there is no surface '{who}'.")
         if surface.of_nodes:
             return self._numbered.nodes.places(surface.nodes(self._numbered.node_sets), f"'{who}'")
-        if self._of_structures:
+        if self._of_structures and not all(self.has_any([item]) for item, _ in surface.items):
             return self._nodes_of_items(surface)
         faces = self.faces(self.sides(who, 0))
         if not faces:
@@ -330,7 +330,7 @@ class DeckGeometry:
     def whole(self) -> tuple[Mesh, NDArray[np.int64]]:
         """Return the mesh with all groups that were asked for, and the numbers of its nodes in the deck."""
         mesh = expand_collapsed(self._groups.added_to(self.mesh))
-        if not mesh.volume_types:  # bars and springs alone
+        if self._of_structures or not mesh.volume_types:  # bars and springs alone
             return mesh, self.numbers
         used = np.zeros(len(mesh.points), bool)
         for kind in mesh.volume_types or ["line"]:

@@ -26,7 +26,7 @@ from symplex.decks.reading import Reading, UnsupportedKeyword
 from symplex.decks.shells import with_layers
 from symplex.decks.state import preload_of
 from symplex.decks.structure_mesh import structure_geometry
-from symplex.decks.structures import StructureStepWriter, bodies_of
+from symplex.decks.structures import SOLIDS, StructureStepWriter, bodies_of
 from symplex.decks.toml import as_toml
 from symplex.decks.trial import OutOfTime, reason_of_refusal, try_scenario
 from symplex.decks.units import LIMIT, UNITS, Units, units_named
@@ -239,15 +239,17 @@ def _best_attempt(path: Path, system: Units, strict: bool, as_solids: str) -> _A
         if not types.isdisjoint(SHELLS):
             found.reading.deck.remarks.append(f"shells are solid elements here, and not [[shell]], {as_solids}")
         return found
-    found = _attempt(reading, system, strict, True)
+    with_solids = not beams and any(name.startswith("C3D") for name in types)
+    found = _attempt(reading, system, strict, not with_solids)
     if beams or found.units_wrong or (found.texts and len(found.texts) == len(found.reading.deck.steps)):
         return found
-    other = _attempt(read_deck(path), system, strict, False)
+    other = _attempt(read_deck(path), system, strict, with_solids)
     if len(other.texts) <= len(found.texts) and not (found.geometry is None and other.geometry is not None):
         return found
-    of_steps = [missed for missed in found.reading.deck.missed if missed.keyword == "STEP"]
+    of_steps = [missed for missed in found.reading.deck.missed if missed.keyword in ("STEP", "ELEMENT")]
     why = str(found.error or of_steps[0].why).removeprefix(f"{path.name}: ").rstrip(".")
-    other.reading.deck.remarks.append(f"shells are solid elements here, and not [[shell]], as {why}")
+    as_what = "[[shell]] here, and not solid elements" if with_solids else "solid elements here, and not [[shell]]"
+    other.reading.deck.remarks.append(f"shells are {as_what}, as {why}")
     return other
 
 
@@ -288,6 +290,7 @@ def _imported(
             return _imported(path, folder, system, True, strict, limit, why, say)
     if attempt.of_structures:
         own = {name: geometry.numbers[sorted(nodes)] for name, (_, nodes) in bodies_of(geometry).items()}
+        own |= {SOLIDS: geometry.numbers[geometry.in_elements]} if geometry.in_elements.any() else {}
         bodies = {name: numbers[np.isin(numbers, some)] for name, some in own.items()}
     else:
         parts = Parts.of(deck, geometry)

@@ -48,6 +48,12 @@ class Parts:
         of_node[inside] = which
         return cls(tuple(f"{BODY}_{k}" for k in range(1, len(found) + 1)) if len(found) > 1 else (BODY,), of_node)
 
+    @classmethod
+    def of_solids(cls, geometry: DeckGeometry, name: str) -> Parts:
+        """Return all solid elements as one body of a name, none of a deck without them."""
+        inside = geometry.in_elements
+        return cls((name,) if inside.any() else (), np.where(inside, 0, -1).astype(np.int64))
+
     def holding(self, nodes: Iterable[int]) -> list[str]:
         """Return the names of the bodies that have any of some nodes."""
         found = np.unique(self.of_node[np.fromiter(nodes, np.int64)])

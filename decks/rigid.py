@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.rows import Array, Dof, Rows
+from symplex.decks.rows import Array, Dof, Rows, rotation_of
 from symplex.decks.state import directions, oriented
 
 _AXES = np.eye(3)
@@ -18,8 +18,10 @@ _MOST = 900  # nodes that a reference node follows
 def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry) -> None:
     """Add u = u_r + θ × (x − x_r) for each node: of those of a rigid body, or coupled to a reference node."""
     points = geometry.mesh.points
-    (reference,) = single(geometry, rigid.reference)
+    reference = reference_of(rigid, geometry)
     place = points[reference]
+    if rigid.rotation and reference in rows.framed:
+        raise UnsupportedKeyword(f"node {geometry.numbers[reference]} of a beam or shell cannot have a ROT NODE")
     if rigid.rotation:
         (turning,) = single(geometry, rigid.rotation)
     elif rigid.of == "elements" and reference in rows.turning:  # of the same body as its NSET
@@ -36,6 +38,15 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
         for i in rigid.components:
             axis = _AXES[i] if local is None else local[k, i]
             rows.add(_rigid_motion(node, reference, turning, points[node] - place, axis))
+        for i in rigid.turns if node in rows.framed else ():
+            axis = _AXES[i] if local is None else local[k, i]
+            turned = {(rotation_of(node), j): float(axis[j]) for j in range(3)}
+            rows.add(turned | {(turning, j): -float(axis[j]) for j in range(3)})
+
+
+def reference_of(rigid: RigidGroup, geometry: DeckGeometry) -> int:
+    """Return the place of the reference node of a rigid body, the first of its nodes if none is named."""
+    return single(geometry, rigid.reference)[0] if rigid.reference else int(_rigid_nodes(rigid, geometry)[0])
 
 
 def _rigid_nodes(rigid: RigidGroup, geometry: DeckGeometry) -> NDArray[np.int64]:
@@ -63,6 +74,9 @@ def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeomet
     """
     if reference in rows.turning:
         raise UnsupportedKeyword(f"node {geometry.numbers[reference]} is the reference node of several rigid bodies")
+    if reference in rows.framed:
+        turning = rows.turning[reference] = rotation_of(reference)
+        return turning
     turning = rows.turning[reference] = len(geometry.mesh.points) + len(rows.turns)
     rows.turns[turning] = place
     return turning

@@ -25,7 +25,7 @@ class Rows:
     Attributes
     ----------
     factors : list of dict of (node, component) to float
-        The largest of each is 1 in size.
+        The largest of displacements in each is 1 in size.
     values : list of float
     turns : dict of int to Array
         Nodes that the deck does not have, whose displacements are the rotations of rigid nodes: their places, those of
@@ -40,6 +40,9 @@ class Rows:
         Whether there is a second body, with the imaginary parts of displacements.
     layered : bool
         Whether nodes of a layer of elements, which may be thin, follow each other.
+    framed : set of int
+        The nodes of beams and shells, whose components 3 to 5 are rotations. As displacements these are of the node
+        `rotation_of` one.
     """
 
     factors: list[dict[Dof, float]] = field(default_factory=list)
@@ -50,12 +53,18 @@ class Rows:
     means: dict[int, MeanNode] = field(default_factory=dict)
     doubled: bool = False
     layered: bool = False
+    framed: set[int] = field(default_factory=set)
 
     def add(self, factors: Mapping[Dof, float], value: float = 0.0) -> None:
         """Add an equation; of a node of a shell the means are written out."""
         if self.means:
             factors = self._written_out(factors)
-        size = max(map(abs, factors.values()), default=0.0)
+        if self.framed:
+            factors = {(n, i) if n >= 0 else (rotation_of(n), i + TURNS): c for (n, i), c in factors.items()}
+        # Factors of rotations are lengths, of which any unit must leave equations as stiff as they are.
+        turned = {dof: c for dof, c in factors.items() if dof[0] in self.turns or dof[1] >= TURNS}
+        plain = {dof: c for dof, c in factors.items() if dof not in turned}
+        size = max(map(abs, plain.values()), default=0.0) or max(map(abs, factors.values()), default=0.0)
         if not size:
             raise UnsupportedKeyword("an equation has no factors")
         kept = {dof: factor / size for dof, factor in factors.items() if abs(factor) > _NO_WEIGHT * size}
@@ -83,7 +92,7 @@ class Rows:
 
     def turned(self, node: int, component: int) -> Dof | None:
         """Return where a component of a node is: rotations are displacements of another; None if it has no rotation."""
-        if component < TURNS or node in self.means:
+        if component < TURNS or node in self.means or node in self.framed:
             return node, component
         return (self.turning[node], component - TURNS) if node in self.turning else None
 
@@ -91,3 +100,8 @@ class Rows:
     def nodes(self) -> set[int]:
         """All nodes that are in an equation."""
         return {node for row in self.factors for node, _ in row}
+
+
+def rotation_of(node: int) -> int:
+    """Return the number, below 0, of which the rotations of a node of a beam or shell are displacements; and back."""
+    return -1 - node

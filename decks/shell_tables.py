@@ -57,6 +57,9 @@ class ShellTables:
         (first, _), *others = alike
         shell: Table = {"name": name, "mesh": {"file": mesh}}
         shell |= {"scale": self._units.length} if self._units.length != 1.0 else {}
+        if self._geometry.in_elements.any():  # whose faces with loads are in the mesh too
+            every = [number for _, members in alike for number in members]
+            shell["group"] = self._geometry.cell_group(FACES, every, name)
         shell |= first
         if others:
             keys = {key for table, _ in alike for key in table if key in ("offset", "direction")}

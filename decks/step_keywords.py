@@ -41,8 +41,10 @@ def _end_step(reading: Reading, block: Block) -> None:
 
 def _begin(reading: Reading, procedure: Procedure) -> Step:
     step = reading.step
-    if step.procedure is not None:
+    if step.procedure is not None and (step.procedure, procedure) != ("static", "frequency"):
         raise UnsupportedKeyword("the step has another procedure already")
+    if step.procedure is not None:
+        reading.deck.remarks.append(f"step {step.number} has *STATIC and *FREQUENCY: the last, as in CalculiX")
     step.procedure = procedure
     return step
 

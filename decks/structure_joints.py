@@ -6,13 +6,14 @@ that rigidly, and what holds or loads the reference node acts on it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Deck, Distributed
+from symplex.decks.deck import Deck, Distributed, RigidGroup
 from symplex.decks.discrete_keywords import CONNECTOR, CONNECTORS
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
@@ -164,29 +165,14 @@ class StructureJoints:
         """Add rigid bodies and kinematic couplings: all nodes joined to the reference node, or to the first of them."""
         geometry, points = self._geometry, self._geometry.mesh.points
         for rigid in self._deck.rigid:
-            (reference,) = single(geometry, rigid.reference)
-            if rigid.of == "surface":
-                members = geometry.surface_nodes(rigid.nodes).tolist()
-            elif rigid.of == "nodes":
-                members = geometry.nodes(rigid.nodes).tolist()
-            else:
-                numbers = geometry.elements([rigid.nodes])
-                cells = geometry.cells(("line", "quad", "triangle")).values()
-                members = np.unique(np.concatenate([c[np.isin(n, numbers)].ravel() for n, c in cells])).tolist()
+            members = members_of(rigid, geometry)
+            reference = single(geometry, rigid.reference)[0] if rigid.reference else members[0]
             members = [node for node in members if node != reference]
-            whole = len(rigid.components) == len(rigid.turns) == 3
-            if not members or (rigid.axes and not whole) or len(rigid.components) < 3 or len(rigid.turns) in (1, 2):
-                raise UnsupportedKeyword(
-                    f"the rigid body or coupling of node {geometry.numbers[reference]} is supported for beams and "
-                    "shells with all displacements of its nodes, and all of their rotations or none"
-                )
+            whole = len(rigid.turns) == 3
+            if not members:
+                raise UnsupportedKeyword(f"the rigid body of node {geometry.numbers[reference]} has no other nodes")
             if self._on_body(reference):
                 master = reference
-            elif not whole:
-                raise UnsupportedKeyword(
-                    f"the coupling of node {geometry.numbers[reference]}, which is on no element, leaves rotations "
-                    "free; that is not supported"
-                )
             else:
                 if reference in self.on:
                     raise UnsupportedKeyword(
@@ -243,6 +229,54 @@ class StructureJoints:
 
     def _alike(self, first: str, second: str, at: NDArray[np.float64]) -> bool:
         return bool(np.abs(self._axes(first, at) - self._axes(second, at)).max() < _NEAR)
+
+
+def members_of(rigid: RigidGroup, geometry: DeckGeometry) -> list[int]:
+    """Return the nodes of a rigid body or coupling of beams, shells or solids."""
+    if rigid.of == "surface":
+        return geometry.surface_nodes(rigid.nodes).tolist()
+    if rigid.of == "nodes":
+        return geometry.nodes(rigid.nodes).tolist()
+    numbers = geometry.elements([rigid.nodes])
+    cells = geometry.cells(("line", "quad", "triangle")).values()
+    found = [c[np.isin(n, numbers)].ravel() for n, c in cells]
+    if geometry.has_any([rigid.nodes]):
+        found.append(geometry.nodes_of_elements([rigid.nodes]))
+    return np.unique(np.concatenate(found)).tolist()
+
+
+def divided(deck: Deck, geometry: DeckGeometry, framed: Collection[int]) -> tuple[Deck, Deck]:
+    """Return a deck with the rigid bodies, couplings and constraints of beams and shells alone, and with the others."""
+    own = {*framed}
+    rigid = [own.issuperset(members_of(one, geometry)) and _is_joint(one, own, geometry) for one in deck.rigid]
+    pairs = [
+        one.kind != "MEANROT" and own.issuperset(n for who in one.nodes for n in geometry.nodes(who).tolist())
+        for one in deck.multi_point
+    ]
+    means = [
+        own.issuperset(weighted_nodes(one, single(geometry, one.reference)[0], geometry)[0].tolist())
+        for one in deck.distributed
+        if not one.of_element
+    ]
+    if len(means) < len(deck.distributed):
+        raise UnsupportedKeyword("elements DCOUP3D in a deck of beams or shells are not supported")
+
+    def part(of_frames: bool) -> Deck:
+        return replace(
+            deck,
+            rigid=[one for one, is_own in zip(deck.rigid, rigid, strict=True) if is_own == of_frames],
+            multi_point=[one for one, is_own in zip(deck.multi_point, pairs, strict=True) if is_own == of_frames],
+            distributed=[one for one, is_own in zip(deck.distributed, means, strict=True) if is_own == of_frames],
+        )
+
+    return part(True), part(False)
+
+
+def _is_joint(rigid: RigidGroup, framed: set[int], geometry: DeckGeometry) -> bool:
+    """Return whether a rigid body or coupling of nodes of beams and shells can be joints, with large rotations."""
+    whole = len(rigid.components) == len(rigid.turns) == 3
+    on_element = not rigid.reference or single(geometry, rigid.reference)[0] in framed
+    return whole or (on_element and not rigid.axes and len(rigid.components) == 3 and not rigid.turns)
 
 
 class Shares(NamedTuple):

@@ -19,6 +19,7 @@ from symplex.decks.mesh_keywords import SHELLS
 from symplex.errors import MeshError
 from symplex.meshes.formats.abaqus import Numbered
 from symplex.meshes.formats.numbering import Numbering
+from symplex.meshes.kinds import dimension_of
 
 WITHOUT_FORM = ("MASS", "SPRINGA", "DASHPOTA", "T3D2", CONNECTOR)  # elements that may be next to beams and shells
 _BENT = 0.5  # of the length of an element of three nodes, by which the second one may be off the middle
@@ -52,10 +53,11 @@ def structure_geometry(deck: Deck, numbered: Numbered, name: str) -> DeckGeometr
     Raises
     ------
     MeshError
-        If a deck has other elements too, or the second of three nodes of a beam is not between the others.
+        If a deck has flat elements or others too, or the second of three nodes of a beam is not between the others.
     """
     known = (*BEAMS, *SHELLS, *WITHOUT_FORM)
-    others = sorted({kind for kind in numbered.types if kind not in known})
+    pairs = zip(numbered.types, numbered.elements, strict=True)
+    others = sorted({kind for kind, (cell, _) in pairs if kind not in known and dimension_of(cell) < 3})
     if others:
         what = "shells" if BEAMS.keys().isdisjoint(numbered.types) else "beams"
         raise MeshError(f"{what} together with elements {', '.join(others)} are not supported.")

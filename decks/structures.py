@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 
 from symplex.decks.beam_keywords import BEAMS
 from symplex.decks.beams import BeamTables
-from symplex.decks.body_tables import MOST_VELOCITIES
+from symplex.decks.body_tables import MOST_VELOCITIES, BodyTables
+from symplex.decks.constraint_tables import ConstraintTables
+from symplex.decks.constraints import on_turning_nodes, rows_of
 from symplex.decks.courses import Courses
 from symplex.decks.deck import Deck, Spin, Step, Weight
-from symplex.decks.discrete import discrete_of
+from symplex.decks.discrete import Discrete, discrete_of
 from symplex.decks.geometry import AGAINST, DeckGeometry
-from symplex.decks.parts import BODY
+from symplex.decks.load_tables import LoadTables
+from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.shell_tables import FACES, ShellTables
 from symplex.decks.state import (
@@ -31,7 +35,8 @@ from symplex.decks.state import (
     require_static_start,
 )
 from symplex.decks.stepping import rayleigh_of, require_few, run_of, title_of
-from symplex.decks.structure_joints import StructureJoints, shares_of
+from symplex.decks.structure_joints import StructureJoints, divided, shares_of
+from symplex.decks.support_tables import SupportTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -40,6 +45,7 @@ _AXES = "xyz"
 _PARALLEL = 1e-9  # how far a direction may be from an axis
 _SMOOTH = np.cos(np.radians(35.0))  # of normals, above which a node of shells has no rotation about the mean one
 _DRILLS = 0.01  # of a moment, above which its part about the normal is noted
+SOLIDS = "solids"  # the body of solid elements
 REMARK = "beams and shells have large displacements and rotations in all steps, also without NLGEOM"
 DRILLS = "these have no stiffness about it, and only the part across the normal, which turns, has an effect"
 
@@ -65,11 +71,21 @@ class StructureStepWriter:
         self._preload = preload_of(deck, step)
         self._courses = Courses(deck, step, units, self._preload)
         self._local = local_directions(deck, geometry)
-        self._joints = StructureJoints(deck, geometry, self._bodies, units)
-        self._distributed = [shares_of(coupling, geometry) for coupling in deck.distributed]
+        self._nodes = set[int]().union(*(own for _, own in self._bodies.values()))
+        of_frames, others = divided(deck, geometry, self._nodes)
+        self._joints = StructureJoints(of_frames, geometry, self._bodies, units)
+        self._distributed = [shares_of(coupling, geometry) for coupling in of_frames.distributed]
         self._discrete = discrete_of(deck, geometry, nonlinear=True)
-        if self._discrete.linear:
-            raise UnsupportedKeyword("springs in fixed directions on beams and shells are not supported; SPRINGA are")
+        large = step.nonlinear or self._preload > 0
+        self._rows = rows_of(others, geometry, self._local, large, framed=self._nodes)
+        self._parts = Parts.of_solids(geometry, SOLIDS)
+        framed = {name: own for name, (_, own) in self._bodies.items()}
+        linear = Discrete(linear=self._discrete.linear)
+        self._constraints = ConstraintTables(self._rows, linear, geometry, units, self._parts, framed=framed)
+        loaded = step.procedure == "frequency" and self._preload > 0
+        law = step.nonlinear or loaded or step.procedure == "buckle"
+        self._solids = BodyTables(deck, geometry, step, units, mesh, law, self._parts, False, True)
+        self._movers: dict[tuple[int, int], Value] = {}  # supports of points that nodes follow
         self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
         if REMARK not in deck.remarks:
             deck.remarks.append(REMARK)
@@ -78,6 +94,7 @@ class StructureStepWriter:
     def loose(self) -> list[int]:
         """What the deck calls the reference nodes of no element."""
         nodes = [*self._joints.on, *self._joints.turning, *(shares.reference for shares in self._distributed)]
+        nodes += [node for node in self._constraints.loose if node < len(self._geometry.numbers)]
         return self._geometry.numbers[nodes].tolist()
 
     def _has(self, kind: str) -> bool:
@@ -88,11 +105,11 @@ class StructureStepWriter:
         deck, step = self._deck, self._step
         what = "shells" if self._has("shell") else "beams"
         given = {
-            "*EQUATION": [*deck.equations, *deck.linked],
-            "*TIE": deck.ties,
+            "*CYCLIC SYMMETRY MODEL": [*filter(None, [deck.sector])],
             "*PRE-TENSION SECTION": deck.pretensions,
             "*BOUNDARY, FIXED": [*filter(None, [locks(deck, step)])],
-            "*CONTACT PAIR": deck.contacts,
+            "*CONTACT PAIR": deck.touching,
+            "*PLASTIC": [*filter(None, [deck.flows and bool(self._geometry.in_elements.any())])],
         }
         if names := [name for name, found in given.items() if found]:
             raise UnsupportedKeyword(f"{names[0]} in a deck of {what} is not supported")
@@ -116,22 +133,84 @@ class StructureStepWriter:
         for name, (kind, _) in self._bodies.items():
             writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
             tables[kind] = [writer.table(name, self._file)]
-        acts = acting_about(step, self._preload, lambda number: acting(self._deck, self._geometry, number))
+        tables["body"] = self._solids.tables() if self._parts.names else []
+        every = acting_about(step, self._preload, lambda number: acting(self._deck, self._geometry, number))
+        acts, of_others = self._divided(every)
         tables["support"], to_ground = self._supports(acts)
+        of_others = replace(of_others, supports={**of_others.supports, **self._movers})
+        held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
+        more = [{**one, "name": f"solid_{one['name']}"} if "name" in one else one for one in held.tables(of_others)]
+        tables["support"] += more + self._constraints.held(of_others.supports, self._courses.moves)
         tables["joint"] = [*self._joints.tables, *to_ground]
+        tables["constraint"] = [*self._constraints.tables(self._stiffest, step.is_static), *self._welds()]
         tables["spring"] = self._springs(acts)
         tables["dashpot"] = self._dashpots() if self._courses.moves else []
         tables["damping"] = self._damping()
-        tables["point_mass"] = self._masses()
+        lightest = None if step.is_static else self._solids.density
+        tables["point_mass"] = [*self._constraints.masses(lightest), *self._masses()]
         tables["gravity"] = self._gravity(acts)
         loads = self._loads(acts)
+        of_solids = LoadTables(
+            step, self._geometry, self._units, self._courses, self._constraints, self._parts, self._local, {}
+        )
+        loads += [{**one, "name": f"solid_{one['name']}"} for one in of_solids.tables(of_others)]
         require_few(loads)
         tables["load"] = loads
         tables["velocity"] = self._velocities() if self._courses.moves else []
-        if (step.procedure == "static" or self._preload) and acts.loaded:
+        if (step.procedure == "static" or self._preload) and every.loaded:
             tables["start"] = {"kind": "static"}
         tables["integrator"], tables["run"] = run_of(step, self._units)
         return {key: table for key, table in tables.items() if table}
+
+    # -- next to solids -----------------------------------------------------------------------------------------------
+
+    def _divided(self, acts: Acting) -> tuple[Acting, Acting]:
+        """Return what acts on beams, shells and what moves with them, and on solid elements and nodes of no element."""
+        loose, inside = {*self._constraints.loose}, self._geometry.in_elements
+        others = {n for n, _ in (*acts.supports, *acts.forces) if n not in self._nodes and (n in loose or inside[n])}
+        moving = {*self._joints.on, *self._joints.turning, *(shares.reference for shares in self._distributed)}
+        known = self._nodes | others | moving | self._anchors  # what is held of others has no effect
+        acts = replace(acts, supports={dof: value for dof, value in acts.supports.items() if dof[0] in known})
+        solids = {*self._geometry.solids.tolist()}
+        weights = [item for item in acts.weights if self._geometry.has_any([item[0].elements])]
+
+        def part(of_others: bool) -> Acting:
+            return replace(
+                acts,
+                supports={dof: value for dof, value in acts.supports.items() if (dof[0] in others) == of_others},
+                forces={dof: values for dof, values in acts.forces.items() if (dof[0] in others) == of_others},
+                pressures={side: v for side, v in acts.pressures.items() if (side[0] in solids) == of_others},
+                weights=weights if of_others else acts.weights,
+            )
+
+        return part(False), on_turning_nodes(part(True), self._rows)
+
+    @property
+    def _stiffest(self) -> float | None:
+        """The largest Young's modulus of solids, beams and shells in Pa."""
+        given = [one.moduli[0] * self._units.stress for one in self._deck.beams if one.moduli is not None]
+        given += [] if (young := self._solids.stiffest) is None else [young]
+        return max(given, default=None)
+
+    def _welds(self) -> list[Table]:
+        """Return equations that give nodes of beams or shells, and of solids, the displacement of each other."""
+        found: list[Table] = []
+        for name, (_, own) in self._bodies.items():
+            shared = sorted(node for node in own if self._geometry.in_elements[node])
+            equations = [
+                [
+                    {"body": body, "group": group, "component": axis, "factor": factor}
+                    for body, factor in ((SOLIDS, 1.0), (name, -1.0))
+                ]
+                for node in shared
+                for group in [self._geometry.point_group([node], f"node_{self._geometry.numbers[node]}")]
+                for axis in _AXES
+            ]
+            if equations:
+                found.append({"name": f"{name}_on_{SOLIDS}", "equations": equations})
+                if self._stiffest is not None:
+                    found[-1]["stiffness"] = self._constraints.stiffness(self._stiffest, self._step.is_static)
+        return found
 
     # -- where ------------------------------------------------------------------------------------------------------
 
@@ -149,11 +228,12 @@ class StructureStepWriter:
             if inside:
                 found.append({"body": body, "group": self._geometry.point_group(inside, name)})
                 left -= own
-        if left:
+        known = {*self._constraints.loose}
+        if unknown := [node for node in left if node not in known and not self._geometry.in_elements[node]]:
             raise UnsupportedKeyword(
-                f"node {self._geometry.numbers[min(left)]} is on no beam and no shell, but held, loaded or heavy"
+                f"node {self._geometry.numbers[min(unknown)]} is on no beam and no shell, but held, loaded or heavy"
             )
-        return found
+        return found + (self._constraints.places(left, name) if left else [])
 
     def _on_shell(self, node: int) -> bool:
         """Return whether a node is on shells only."""
@@ -183,20 +263,28 @@ class StructureStepWriter:
             away = on != node or bool(self._offsets.get(on))
             whole = len(given) == 6
             moves = any(value.value for value in given.values())
-            if moves and (turned is None or away):
+            if moves and away:
                 raise UnsupportedKeyword(
-                    f"node {self._geometry.numbers[node]} is moved in directions oblique to the axes, or at a distance "
-                    "from the node of a beam or shell; that is not supported"
+                    f"node {self._geometry.numbers[node]} is moved at a distance from the node of a beam or shell; "
+                    "that is not supported"
                 )
-            if moves and turned is not None:
-                moved.setdefault(self._moved(node, turned), []).append(node)
+            if moves and turned is not None and whole and self._moves_altogether(turned):
+                moved.setdefault(self._moved(turned), []).append(node)
                 continue
-            if turned is None or (away and not whole):
+            if moves:  # some coordinates by equations, others held
+                turned = self._by_equations(node, given)
+            elif turned is None or (away and not whole):
                 place, axes = self._geometry.mesh.points[node], local_axes(self._local, node)
-                joints.append(self._joints.hold(on, place, axes, given))
-                continue
+                try:
+                    joints.append(self._joints.hold(on, place, axes, given))
+                    continue
+                except UnsupportedKeyword:
+                    if away or (self._step.nonlinear and any(c >= 3 for c in given)):
+                        raise
+                    turned = self._by_equations(node, given)
             letters = ["".join(_AXES[c - first] for c in sorted(turned) if first <= c < first + 3) for first in (0, 3)]
-            alike.setdefault((letters[0], letters[1]), []).append(on)
+            if any(letters):
+                alike.setdefault((letters[0], letters[1]), []).append(on)
         tables: list[Table] = []
         for (components, rotations), nodes in alike.items():
             for place in self._places(nodes, "held"):
@@ -207,17 +295,52 @@ class StructureStepWriter:
                 tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
         return tables, joints
 
-    def _moved(self, node: int, given: dict[int, Value]) -> tuple[tuple[float, ...], str, int]:
-        """Return the displacement [3], amplitude and step of a node all of whose coordinates are given."""
+    def _moves_altogether(self, given: dict[int, Value]) -> bool:
+        """Return whether a node of which all is given is displaced with one amplitude, and its rotations held."""
         courses = {value[1:] for value in given.values() if value.value}
-        turns = any(given[c].value for c in given if c >= 3)
-        if len(given) < 6 or turns or len(courses) > 1 or (courses and next(iter(courses))[2]):
-            raise UnsupportedKeyword(
-                f"node {self._geometry.numbers[node]} of a beam or shell is moved by a support, which must then give "
-                "its three displacements with one amplitude, and hold its rotations"
-            )
-        ((amplitude, number, _),) = courses
+        return len(courses) == 1 and not next(iter(courses))[2] and not any(given[c].value for c in range(3, 6))
+
+    def _moved(self, given: dict[int, Value]) -> tuple[tuple[float, ...], str, int]:
+        """Return the displacement [3], amplitude and step of a node all of whose coordinates are given."""
+        ((amplitude, number, _),) = {value[1:] for value in given.values() if value.value}
         return tuple(given[c].value for c in range(3)), amplitude, number
+
+    def _by_equations(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+        """Add equations for what moves or is oblique to the axes, and return what else is held, by global directions.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If it moves along time, or turns with large rotations.
+        """
+        rest: dict[int, Value] = {}
+        for component, value in given.items():
+            first, axis = component // 3 * 3, local_axes(self._local, node)[component % 3]
+            along = int(np.abs(axis).argmax())
+            if not value.value and abs(axis[along]) > 1.0 - _PARALLEL:
+                rest[first + along] = value
+                continue
+            what = f"node {self._geometry.numbers[node]} of a beam or shell is"
+            if component >= 3 and self._step.nonlinear:
+                raise UnsupportedKeyword(f"{what} turned by a support, which is known without NLGEOM only")
+            if value.value and self._courses.changes:
+                if component >= 3 or value.is_velocity or abs(axis[along]) < 1.0 - _PARALLEL:
+                    raise UnsupportedKeyword(
+                        f"{what} moved along time by a support, which is known along the axes only, by displacements"
+                    )
+                self._follow(node, along, value._replace(value=value.value * float(np.sign(axis[along]))))
+                continue
+            size = value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
+            self._rows.add({(node, first + i): float(c) for i, c in enumerate(axis)}, size)
+        return rest
+
+    def _follow(self, node: int, component: int, value: Value) -> None:
+        """Let a displacement of a node be that of a point which a support moves along time."""
+        points, turns = self._geometry.mesh.points, self._rows.turns
+        mover = len(points) + len(turns)
+        turns[mover] = points[node]
+        self._rows.add({(node, component): 1.0, (mover, component): -1.0})
+        self._movers[mover, component] = value
 
     def _in_global_directions(self, node: int, given: dict[int, Value]) -> dict[int, Value] | None:
         """Return what holds a node in a local system in global directions; None if that is oblique to the axes."""
@@ -382,6 +505,8 @@ class StructureStepWriter:
         return {"acceleration": total.tolist()} if total.any() else None
 
     def _is_gravity(self, weight: Weight, value: Value) -> bool:
+        if self._parts.names:
+            return False
         every = {number for number, kind, _ in self._geometry.discrete() if kind == "MASS"}
         masses = every <= {*self._geometry.elements([weight.elements]).tolist()}
         changes = self._courses.course(value)[2]
@@ -420,7 +545,8 @@ class StructureStepWriter:
     def _anchors(self) -> set[int]:
         """The nodes of springs that are on no beam and no shell, which must be fixed."""
         ends = {node for _, pairs, *_ in self._discrete.springs for pair in pairs for node in pair}
-        return ends.difference(*(own for _, own in self._bodies.values()))
+        inside = self._geometry.in_elements
+        return {node for node in ends - self._nodes - {*self._constraints.loose} if not inside[node]}
 
     def _springs(self, acts: Acting) -> list[Table]:
         """Return springs and bars between nodes, or from nodes to places."""
@@ -505,4 +631,5 @@ def bodies_of(geometry: DeckGeometry) -> dict[str, tuple[str, set[int]]]:
             nodes |= {*cells[chosen].ravel().tolist()}
         if nodes:
             found[name] = kind, nodes
-    return {BODY: next(iter(found.values()))} if len(found) == 1 else found
+    alone = len(found) == 1 and not geometry.in_elements.any()
+    return {BODY: next(iter(found.values()))} if alone else found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from symplex.decks.body_tables import BodyTables
 from symplex.decks.constraint_tables import IMAGE, ConstraintTables
-from symplex.decks.constraints import rows_of
+from symplex.decks.constraints import on_turning_nodes, rows_of
 from symplex.decks.contact_tables import ContactTables, rubs
 from symplex.decks.courses import Courses
 from symplex.decks.cyclic import diameter_of
@@ -132,21 +131,7 @@ class StepWriter:
 
     def _acting_to(self, number: int) -> Acting:
         """Return what acts in a step, rotations and moments of reference nodes on the nodes that stand for them."""
-        acts = acting(self._deck, self._geometry, number)
-        for (node, component), value in acts.supports.items():  # nodes of solids have no rotations to hold
-            if value.value and self._rows.turned(node, component) is None:
-                raise UnsupportedKeyword("rotations are given of nodes that have none")
-        supports = {self._rows.turned(*dof): value for dof, value in acts.supports.items()}
-        locked = {self._rows.turned(*dof): step for dof, step in acts.locked.items()}
-        forces = {self._rows.turned(*dof): values for dof, values in acts.forces.items()}
-        if None in forces:
-            raise UnsupportedKeyword("a moment acts on a node that has no rotation")
-        return replace(
-            acts,
-            supports={dof: value for dof, value in supports.items() if dof is not None},
-            forces={dof: values for dof, values in forces.items() if dof is not None},
-            locked={dof: step for dof, step in locked.items() if dof is not None},
-        )
+        return on_turning_nodes(acting(self._deck, self._geometry, number), self._rows)
 
     def _locked(self, held: SupportTables, acts: Acting) -> list[Table]:
         """Return supports of what is held where earlier steps have moved it."""

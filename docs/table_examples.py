@@ -112,6 +112,19 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "later"
+mesh = { box = [0.5, 0.1, 0.1], cells = [2, 1, 1], split = "6" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [1, 0, 0]
+from = 2e-4                        # its elements have no stress in the shape that they have then
+until = 8e-4
+
+[[tie]]
+body = "beam"
+to = "later"
+""",
+            """
+[[body]]
 name = "blade"
 mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0], [0.1, 0.1, 0.02]] } }
 material = { young = 70e9, poisson = 0.33, density = 2700 }
@@ -740,6 +753,7 @@ interpolation = "spline"
             """
 [[shell]]
 name = "membrane"
+mass = "consistent"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
 material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
@@ -780,6 +794,13 @@ name = "cover"
 mesh = { file = "skin.msh" }     # or mesh = "skin.msh"
 group = "top"
 scale = 1e-3
+thickness = 0.002
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+""",
+            """
+[[shell]]
+name = "roof"
+mesh = { file = "roof.msh", pieces = 4 }    # of eight nodes
 thickness = 0.002
 material = { young = 7e10, poisson = 0.33, density = 2700 }
 """,
@@ -879,7 +900,7 @@ name = "stud"
 mesh = { line = 3.0, bars = 12 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
-material = { young = 7e10, poisson = 0.3, density = 2700, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 9 }
+material = { young = 7e9, poisson = 0, density = 900, yield_stress = 2e8, saturation_stress = 3e8, saturation_rate = 5 }
 """,
             """
 [[beam]]
@@ -892,6 +913,7 @@ material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.4e8,
             """
 [[beam]]
 name = "rim"
+mass = "consistent"
 mesh = { ring = 0.3, bars = 24 }
 up = [0, 0, 1]
 section = { kind = "pipe", radius = 0.02, thickness = 0.002 }
@@ -949,6 +971,34 @@ scale = 1e-3
 up = [1, 2, 3]
 section = { kind = "circle", radius = 2e-3 }
 material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+""",
+        ]
+    },
+    "coupling": {
+        "": [
+            """
+[[coupling]]
+name = "grip"
+body = "beam"
+group = "x_max"
+to = "flap"                      # a rigid body
+until = 5e-4
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"                    # a beam
+at = [2, 4, 0]
+""",
+            """
+[[coupling]]
+name = "seat"
+body = "beam"
+group = "x_max"
+to = "girder"
+to_group = "x_max"
 """,
         ]
     },
@@ -1089,6 +1139,7 @@ body = "mast"
 group = "z_min"
 acceleration = [9.81, 0, 0]
 history = { kind = "table", file = "record.csv" }
+baseline = "polynomial"            # so that the ground does not drift
 """,
             """
 [[support]]
@@ -1208,7 +1259,12 @@ until = 5e-4
         ]
     },
     "mass_scaling": {"": ['\n[mass_scaling]\ndt = 2e-6\nbodies = ["beam"]\n']},
-    "gravity": {"": ["\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n"]},
+    "gravity": {
+        "": [
+            "\n[gravity]\nacceleration = [0, 0, -9.81]\nfrom = 0\nuntil = 5e-4\n",
+            '\n[gravity]\nacceleration = [0, 0, -9.81]\nhistory = { kind = "smooth-ramp", duration = 1e-3 }\n',
+        ]
+    },
     "load": {
         "nodal": [
             """
@@ -1413,6 +1469,32 @@ modes = 10
 ratio = 0.02
 by = ["clamp"]
 at = [{ name = "tip", body = "beam", group = "x_max" }, { name = "corner", body = "beam", at = [1, 0, 0.1] }]
+""",
+            """
+[response]                         # random vibration: rms of places and probes
+psd = { frequencies = [5, 50, 500], values = [1e-3, 1e-2, 1e-3] }
+modes = 10
+ratio = 0.02
+by = ["clamp"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
+""",
+            """
+[[support]]
+name = "ground"
+body = "beam"
+group = "x_min"
+acceleration = [0, 0, 9.81]
+history = { kind = "table", file = "record.csv" }
+baseline = "rest"
+
+[response]                         # an earthquake by its response spectrum, in g
+spectrum = { file = "spectrum.csv" }
+modes = 10
+ratio = 0.05
+rule = "srss"
+missing_mass = false
+by = ["ground"]
+at = [{ name = "tip", body = "beam", group = "x_max" }]
 """,
             """
 [response]

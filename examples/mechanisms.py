@@ -33,8 +33,8 @@ def built(bodies: list) -> tuple[np.ndarray, np.ndarray, Frames]:
     return points, mass, Frames(np.arange(len(points)).reshape(-1, 4), points)
 
 
-def by_energy(mass_of, potential, start, rates, times: np.ndarray) -> np.ndarray:
-    """Return coordinates [t, d] of Lagrange's equations for T = ½ q̇·M(q)q̇ and V(q), derivatives by complex steps."""
+def by_energy(mass_of, potential, start, rates, times: np.ndarray, load=lambda t: 0.0) -> np.ndarray:
+    """Return coordinates [t, d] of Lagrange's equations for T = ½ q̇·M(q)q̇, V(q) and f(t), slopes by complex steps."""
     d = len(start)
 
     def rate(t, y):
@@ -45,7 +45,7 @@ def by_energy(mass_of, potential, start, rates, times: np.ndarray) -> np.ndarray
             ahead[k] += 1e-30j
             slopes[k], forces[k] = mass_of(ahead).imag / 1e-30, potential(ahead).imag / 1e-30
         bend = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("kij,i,j->k", slopes, v, v)
-        return np.concatenate([v, np.linalg.solve(mass_of(np.array(q)).real, -forces - bend)])
+        return np.concatenate([v, np.linalg.solve(mass_of(np.array(q)).real, load(t) - forces - bend)])
 
     found = solve_ivp(rate, (0.0, times[-1]), [*start, *rates], "DOP853", times, rtol=1e-12, atol=1e-12)
     return found.y[:d].T
@@ -278,10 +278,12 @@ MOTOR = [0.0, 0.2, 0.4], [0.0, 0.6, 0.0]  # s, N m
 ALUMINIUM = sx.NeoHookean.from_young(7e10, 0.33, 2700.0)
 
 
-def slider_crank(thickness: float, motor=MOTOR, material=ALUMINIUM) -> tuple[sx.System, sx.State, np.ndarray]:
+def slider_crank(
+    thickness: float, motor=MOTOR, material=ALUMINIUM, elements: int = ELEMENTS
+) -> tuple[sx.System, sx.State, np.ndarray]:
     """Return the mechanism, straight, with a rod of a square section; and the particles of nodes along the rod."""
-    line = np.linspace(0.0, 1.0, ELEMENTS + 1)[:, None] * [ROD, 0.0, 0.0] + [CRANK, 0.0, 0.0]
-    ends = np.arange(ELEMENTS + 1, dtype=np.int32)
+    line = np.linspace(0.0, 1.0, elements + 1)[:, None] * [ROD, 0.0, 0.0] + [CRANK, 0.0, 0.0]
+    ends = np.arange(elements + 1, dtype=np.int32)
     mesh = sx.Mesh(line, {"line": np.column_stack([ends[:-1], ends[1:]])})
     rod = beams(mesh, Section.rectangle(thickness, thickness).of(material), up=(0.0, 0.0, 1.0))
     crank, crank_mass = body_particles(0.12, [0.5 * CRANK, 0.0, 0.0], [0.043, 0.01, 0.01])
@@ -301,6 +303,18 @@ def slider_crank(thickness: float, motor=MOTOR, material=ALUMINIUM) -> tuple[sx.
     loads = {"motor": JointLoad(joints["axle"], motor)}
     system = sx.System(mass, {"rod": rod.energy}, frames=frames, joints=joints, loads=loads)
     return system, system.state(points), rod.frames.nodes
+
+
+def crank_mass(q: np.ndarray, thickness: float = 0.02, density: float = 2700.0) -> np.ndarray:
+    """Return M [1, 1] of the crank's angle, with a rigid rod."""
+    sine, cosine = np.sin(q[0]), np.cos(q[0])
+    lean = np.sqrt(ROD**2 - (CRANK * sine) ** 2)
+    pin = np.array([-CRANK * sine, CRANK * cosine])  # velocities at a rate of 1
+    end = np.array([-CRANK * sine - CRANK**2 * sine * cosine / lean, 0.0 * sine])
+    mass, turn = density * thickness**2 * ROD, CRANK * cosine / lean
+    rod = mass / 3.0 * (pin @ pin + pin @ end + end @ end) + mass * thickness**2 / 12.0 * turn**2
+    crank = 0.12 * (0.25 * CRANK**2 + 0.043**2 + 0.01**2)
+    return np.array([[crank + rod + 0.5 * (end @ end)]])
 
 
 def crank_story(full: bool) -> tuple[dict, tuple]:

@@ -26,8 +26,8 @@ from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.inelastic import Inelastic
 from symplex.fem.masses import Masses
 from symplex.fem.state import State as State
-from symplex.fem.structures.frames import Frames, require_frames
-from symplex.fem.structures.joints import Joint, JointReaction, Joints
+from symplex.fem.structures.frames import Frames, has_couplings, require_frames
+from symplex.fem.structures.joints import Connection, JointReaction, Joints
 
 if TYPE_CHECKING:
     from symplex.meshes.pictures.picture import Picture
@@ -73,8 +73,8 @@ class System(Masses):
         that declare it take such nodes. In a consistent mass their rows and columns must be zero.
     frames : Frames, optional
         Groups of nodes that are rigid. Only methods that declare it take them.
-    joints : mapping of str to Joint, optional
-        Between frames, or frames and the ground, by name. Only methods that declare it take them.
+    joints : mapping of str to Joint or Coupling, optional
+        Between frames, frames and the ground, or frames and nodes, by name. Only methods that declare it take them.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class System(Masses):
         moving: Mapping[str, SupportMotion] | None = None,
         massless: NDArray[np.bool_] | None = None,
         frames: Frames | None = None,
-        joints: Mapping[str, Joint] | None = None,
+        joints: Mapping[str, Connection] | None = None,
     ):
         super().__init__(mass, by_name("energies", energies, Energy, _ENERGIES), dim, fixed, massless)
         self.loads = by_name("loads", {} if loads is None else loads, Callable, _LOADS)  # pyright: ignore[reportArgumentType]
@@ -112,7 +112,9 @@ class System(Masses):
         self.frames = frames
         if frames is not None:
             require_frames(frames, self)
-        self.joints = Joints(by_name("joints", {} if joints is None else joints, Joint, _JOINTS), frames)
+        self.joints = Joints(by_name("joints", {} if joints is None else joints, Connection, _JOINTS), frames)
+        if self.joints and frames is not None and has_couplings(self, frames.nodes):
+            raise InvalidSystem("joints must be of frames with lumped masses; these are consistent. Take lumped ones.")
         self.joints.require_movable(self)
         named = [
             *(("a load", name) for name in self.loads),

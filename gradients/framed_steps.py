@@ -161,7 +161,7 @@ class FramedLinearStep(LinearStep):
         if system.inelastic:
             of_parts = np.zeros_like(by_end)
             evaluated(scheme, step).add_derivatives(system, of_parts)
-            by_end += scheme.impulse * of_parts
+            by_end = by_end + scheme.impulse * of_parts  # not in place: a product reads it
         coordinates.write_matrix(by_end, ends, still, self._residual, self._alpha, self._blocks)
         if border is not None:
             border.add_border(still, self._blocks)

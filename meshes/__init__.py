@@ -9,6 +9,7 @@ __all__, __getattr__, __dir__ = public(
         ".formats.read": ("read_mesh",),
         ".formats.save": ("save_mesh",),
         ".generate": ("box", "cube_mesh"),
+        ".linear_faces": ("divided_faces",),
         ".cutting": ("Cut", "cut_by_faces", "cut_by_plane"),
         ".joining": ("join_nodes",),
         ".location": ("weights_in_cells",),

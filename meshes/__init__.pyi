@@ -10,6 +10,7 @@ from symplex.meshes.formats.save import save_mesh as save_mesh
 from symplex.meshes.generate import box as box
 from symplex.meshes.generate import cube_mesh as cube_mesh
 from symplex.meshes.joining import join_nodes as join_nodes
+from symplex.meshes.linear_faces import divided_faces as divided_faces
 from symplex.meshes.location import weights_in_cells as weights_in_cells
 from symplex.meshes.mesh import Mesh as Mesh
 from symplex.meshes.mesh import merge as merge

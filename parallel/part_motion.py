@@ -75,7 +75,7 @@ class PartMotion(NewmarkMotion):
         """Return the arrays that move, of own nodes and ghosts; work is apart."""
         return {name: array for name, array in super().arrays().items() if name != "work"}
 
-    def _steps_apart(self, n: int) -> int:
+    def _take_ahead(self, n: int) -> int:
         """Take none: ranks renew their lists together after each step."""
         return 0
 

@@ -6,7 +6,7 @@ are added to products once their numbers are there, which travel while own colum
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,18 +17,8 @@ from symplex.fem.compiled.kernels import kernel
 from symplex.parallel.division import Share
 from symplex.parallel.halo import Halo
 from symplex.parallel.reductions import Reductions
-from symplex.time.solvers.block_matrix import BlockPattern, BlockRows, block_times, symmetric_product
+from symplex.time.solvers.block_matrix import BlockPattern, BlockRows, Border, block_times, symmetric_product
 from symplex.time.solvers.turned import RotatedTangent, take_symmetric_part
-
-
-class Border(NamedTuple):
-    """The blocks of own rows, in the order of elimination, and columns of ghosts."""
-
-    indptr: NDArray[np.int64]  # [n + 1]
-    indices: NDArray[np.uint32]  # [nnz']: row starts and columns, counted from the first ghost
-    # [nnz']: The places of these blocks in the given order, and of those with row and column exchanged
-    source: NDArray[np.intp]
-    opposite: NDArray[np.intp]
 
 
 class RankedRows(BlockPattern):
@@ -52,14 +42,16 @@ class RankedRows(BlockPattern):
         super().__init__(indptr, columns[inside], dim)
         self.share, self._sums, self._pattern, self._inside = share, sums, pattern, inside
         self._ghosts = len(share.nodes) - n
-        self.border = self._found_border(rows, end)
         self.values = np.empty((len(self.border.indices), 9))  # those of the border that are multiplied with
         self.half = self.values  # those of a symmetric matrix, or part of a matrix
         self._halo, self._incoming = self.halo(3), np.empty((self._ghosts, 3))
         self._p = np.zeros((self._ghosts, 3))
 
-    def _found_border(self, rows: NDArray[np.int64], end: int) -> Border:
-        pattern, n = self._pattern, self.n
+    @cached_property
+    def border(self) -> Border:
+        """The blocks of own rows, in the order of elimination, and columns of ghosts."""
+        pattern, n, rows = self._pattern, self.n, self._pattern.rows()
+        end = int(pattern.indptr[n])
         place = np.empty(n, np.int64)
         place[self.nodes] = np.arange(n)
         next_to = np.flatnonzero(pattern.indices[:end] >= n)
@@ -79,6 +71,18 @@ class RankedRows(BlockPattern):
             one._replace(sent=place[one.sent], first=one.first - n, last=one.last - n) for one in self.share.neighbours
         ]
         return self._sums.halo(neighbours, numbers)
+
+    def numbered(self, count: int) -> tuple[int, int]:
+        """Return how many things are on ranks before this one, and on all, given how many are here."""
+        counts = self._sums.gathered(np.array([float(count)]))[:, 0].astype(int)
+        return int(counts[: self._sums.rank].sum()), int(counts.sum())
+
+    def joined(self, rows: Array) -> Array:
+        """Return the arrays [m, ...] of all ranks, one after the other."""
+        counts = self._sums.gathered(np.array([float(len(rows))]))[:, 0].astype(int)
+        padded = np.zeros((counts.max(), *rows.shape[1:]))
+        padded[: len(rows)] = rows
+        return np.concatenate([of[:n] for of, n in zip(self._sums.gathered(padded), counts, strict=True)])
 
     # -- the numbers of a matrix ---------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ __all__, __getattr__, __dir__ = public(
         ".reporters": ("Reporter", "Sample", "TableReporter"),
         ".result": ("Result", "ResultFrame", "read_result"),
         ".response": ("ResponseFound", "find_response", "save_response"),
+        ".shock": ("ShockFound", "find_shock", "save_shock"),
+        ".spectral": ("RandomFound", "SpectrumFound", "find_random", "find_spectrum", "save_spectral"),
         ".run": ("simulate",),
         ".study": ("Study",),
     },

@@ -27,4 +27,12 @@ from symplex.runs.result import Result as Result
 from symplex.runs.result import ResultFrame as ResultFrame
 from symplex.runs.result import read_result as read_result
 from symplex.runs.run import simulate as simulate
+from symplex.runs.shock import ShockFound as ShockFound
+from symplex.runs.shock import find_shock as find_shock
+from symplex.runs.shock import save_shock as save_shock
+from symplex.runs.spectral import RandomFound as RandomFound
+from symplex.runs.spectral import SpectrumFound as SpectrumFound
+from symplex.runs.spectral import find_random as find_random
+from symplex.runs.spectral import find_spectrum as find_spectrum
+from symplex.runs.spectral import save_spectral as save_spectral
 from symplex.runs.study import Study as Study

@@ -127,7 +127,8 @@ def _steady(tables: Tables) -> Tables:
     one = History(kind="table", times=(0.0, max(tables.run.end, 1.0)), factors=(1.0, 1.0))
     loads = [load if load.history is None else load.replaced(history=None) for load in tables.load]
     supports = [support if support.history is None else support.replaced(history=one) for support in tables.support]
-    return replace(tables, load=loads, support=supports, start=None)
+    gravity = tables.gravity if tables.gravity is None else tables.gravity.replaced(history=None)
+    return replace(tables, load=loads, support=supports, gravity=gravity, start=None)
 
 
 @checked

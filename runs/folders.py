@@ -24,6 +24,7 @@ WHAT_IS_OF = {
     "modes": "the modes of a scenario",
     "buckling": "the buckling of a scenario",
     "response": "the response of a scenario",
+    "shock": "the shock response spectrum of a probe",
     "study": "a study",
     "comparison": "a comparison of two results",
     "fit": "a fit",

@@ -79,9 +79,7 @@ def _later(problem: Problem, at: str | float) -> tuple[System, State]:
         raise OutputError(f"--at is {t:g} s, but the run is from 0 to {end:g} s.")
     motion = problem.integrator.start(problem.system, problem.state)
     state = motion.advance(t)
-    if motion.happened:
-        return motion.system, state
-    return next((stage.system for stage in problem.stages if t <= stage.end), problem.system), state
+    return motion.system, state
 
 
 def _in_its_frame(system: System, state: State) -> tuple[System, State]:

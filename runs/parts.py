@@ -180,8 +180,7 @@ class BodyPart(Part):
             return self._of_eroding(state, failing, lambda part, z: part.damage(z))
         if name not in OF_SOLIDS:
             return None
-        fields = parts.solid_fields
-        return self.joined({key: fields.of_elements(name, state, key) for key in self.solids})
+        return self.joined({key: parts.of_solid(name, state, key) for key in self.solids})
 
     def _of_eroding(
         self, state: State, eroding: Mapping[str, Eroding], of: Callable[[Eroding, Array], Array | None]
@@ -542,6 +541,8 @@ class Parts(Sequence[Part]):
 
     def __init__(self, system: System, listed: Sequence[Part], points: Callable[[Array], Array]):
         self._system, self._listed, self._points = system, listed, points
+        self._present: System | None = None
+        self._of_present: SolidFields | None = None
 
     @classmethod
     def of(cls, problem: Problem) -> Parts:
@@ -549,7 +550,7 @@ class Parts(Sequence[Part]):
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
         found = cls.of_system(
-            tables, problem.system, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
+            tables, problem.whole, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
         )
         return cls(found._system, [*found, AddedMass(problem.scaled)], found._points) if problem.scaled else found
 
@@ -660,12 +661,30 @@ class Parts(Sequence[Part]):
         """Yield the requested fields of bodies that are averaged at nodes [n, …]."""
         if solids_in(self._system.energies, self._system.inelastic):
             for name in (name for name in requested if name.startswith(NODAL)):
-                yield name, self.solid_fields.at_nodes(name.removeprefix(NODAL), state)
+                yield name, (self._of_present or self.solid_fields).at_nodes(name.removeprefix(NODAL), state)
 
     @cached_property
     def solid_fields(self) -> SolidFields:
         """What there is to report of the stress and strain of bodies."""
         return SolidFields(self._system)
+
+    def follow(self, system: System) -> None:
+        """Report stresses of the bodies that a system has, which is that of the present part of a run."""
+        if system is not self._present:
+            self._present = system
+            solids = solids_in(system.energies, system.inelastic)
+            known = solids_in(self._system.energies, self._system.inelastic)
+            if any(solids.get(name) is not one for name, one in known.items()):
+                self._of_present = SolidFields(system)
+
+    def of_solid(self, name: str, state: State, key: str) -> Array:
+        """Return a field of the elements of a solid [m, …], which is zero while the body is not there."""
+        present = self._of_present
+        if present is None:
+            return self.solid_fields.of_elements(name, state, key)
+        if key in present.names:
+            return present.of_elements(name, state, key)
+        return np.zeros_like(self.solid_fields.of_elements(name, state, key))
 
     def contact_fields(self, state: State, acting: Acting, requested: Collection[str]) -> dict[str, Array]:
         """Return the requested fields [p, …] of contact with obstacles and between bodies, as the motion feels it.

@@ -17,6 +17,7 @@ from symplex.base.version import VERSION
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
+from symplex.fem.outputs.probe import Probe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
 from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import Folder
@@ -139,21 +140,31 @@ class Swing(NamedTuple):
     values: ComplexArray
 
 
-@checked
-def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFound:
-    """Return the response of a scenario to what its table [response] names.
+class Asked(NamedTuple):
+    """What the table [response] of a scenario asks for.
 
-    Parameters
+    Attributes
     ----------
-    scenario : Scenario
-    at : {"start"} or float
-        About which state: that of the start, or at a time in s.
-
-    Raises
-    ------
-    SymplexError
-        If there is no such table, the scenario is not valid, or there is no response.
+    about : Linearised
+    table : ResponseTable
+    places : dict of str to int32 [p]
+        The nodes of places by name.
+    probed : dict of str to tuple of Probe
+    excited : Excitation
+    modes : Modes or None
+        Those that are superposed.
     """
+
+    about: Linearised
+    table: ResponseTable
+    places: dict[str, IntArray]
+    probed: dict[str, tuple[Probe, ...]]
+    excited: Excitation
+    modes: Modes | None
+
+
+def asked_of(scenario: Scenario, at: str | float = "start") -> Asked:
+    """Return what the table [response] asks for; `ScenarioError` if there is none, or it names what is not there."""
     table = scenario.tables.response
     if table is None:
         raise ScenarioError(
@@ -170,12 +181,38 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)
     named = [item.name for item in table.at if isinstance(item, ProbePlace)]
     probed = {built.table.name: built.probes for built in problem.probes if built.table.name in named}
-    probes = [probe for some in probed.values() for probe in some]
-    if about.system.inelastic and not all(isinstance(probe, NodalProbe) for probe in probes):
+    if about.system.inelastic and not all(isinstance(probe, NodalProbe) for some in probed.values() for probe in some):
         raise ScenarioError(
             f"{scenario.path.name}: {place('response')}: at: with viscoelastic bodies probes report motions only, "
             "not stresses and forces; leave such probes out."
         )
+    return Asked(about, table, requested, probed, excited, modes)
+
+
+@checked
+def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFound:
+    """Return the response of a scenario to what its table [response] names.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    at : {"start"} or float
+        About which state: that of the start, or at a time in s.
+
+    Raises
+    ------
+    SymplexError
+        If there is no such table, the scenario is not valid, or there is no response.
+    """
+    asked = asked_of(scenario, at)
+    about, table, excited, modes = asked.about, asked.table, asked.excited, asked.modes
+    if table.psd is not None or table.spectrum is not None:
+        raise ScenarioError(
+            f"{scenario.path.name}: [response] has a {'psd' if table.psd else 'spectrum'}; find_random and "
+            "find_spectrum are for these."
+        )
+    requested, probed = asked.places, asked.probed
+    probes = [probe for some in probed.values() for probe in some]
     every = np.arange(about.system.n_nodes, dtype=np.int32)
     nodes = every if probes else np.unique(np.concatenate(list(requested.values())))
     columns = [column for probe in probes for column in probe.columns]

@@ -182,6 +182,7 @@ class _Frames(Reporter):
         if isinstance(self._series, FramesOfRanks):
             self._series.append(sample.t)
             return
+        self._drawn.parts.follow(sample.motion.system)
         at_points, at_cells = fields_of(self._drawn, self._requested, sample.acting, sample.state)
         sample.later(self._series.append, sample.t, self._drawn.displacement(sample.state.q), at_points, at_cells)
 

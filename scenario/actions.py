@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -30,6 +30,7 @@ from symplex.base.quantities import (
 )
 from symplex.errors import ScenarioError
 from symplex.fem.actions import loads
+from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.assembly.directions import unit_vector
 from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.energies.energy import Array
@@ -37,6 +38,7 @@ from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.definitions import check_formula
 from symplex.scenario.equations import stiffness_of
+from symplex.scenario.prescribed import factor
 from symplex.scenario.selections import group_in
 from symplex.scenario.table import BodyName, Entry, Need, Table, one_of
 
@@ -320,6 +322,11 @@ class Support(Timed):
         vector("m/s²"),
         'Times a `history` of kind `"table"`, such as a record of an earthquake; it is integrated exactly from rest.',
     ] = None
+    baseline: Annotated[
+        Literal["none", "rest", "polynomial"],
+        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
+        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+    ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
     interpolation: Annotated[
@@ -427,6 +434,8 @@ class Support(Timed):
             keys = ("group", "components", "rotations", *_MOTIONS, "history", "direction", "cylindrical")
             self.refuse_unused(*keys, goes_with="supports without symmetry, which says what is held")
             self.__dict__["components"] = self.symmetry.axis or ""  # as if it were given
+        if self.acceleration is None:
+            self.refuse_unused("baseline", goes_with="acceleration, the record of which it corrects")
         if self.is_oblique:
             self._require_oblique()
             return
@@ -519,19 +528,45 @@ GRAVITY = "gravity"
 
 
 class Gravity(Timed):
-    """Weight of all that has mass."""
+    """Weight of all that has mass; with a history a load, whose work is `work_gravity`."""
 
     of_all = True
     takes_rotations = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
+    history: Annotated[History | None, "Factor over time, such as a ramp; by default 1."] = None
 
     @property
     def energies(self) -> list[str]:
-        """One."""
-        return [GRAVITY]
+        """One, if it is constant."""
+        return [GRAVITY] if self.history is None else []
 
     without_secant = energies
 
+    def columns(self, tables: object) -> list[str]:
+        """Its work."""
+        return [f"work_{GRAVITY}"]
+
+    def needs(self) -> Iterable[Need]:
+        """Loads, where it changes."""
+        if self.history is not None:
+            yield Need(
+                "loads",
+                "it changes with time, so it has no potential, which {kind} needs; take another integrator, such as "
+                "{others}, or leave history out.",
+            )
+
     def add_forces(self, world: Builder) -> None:
-        """Add the potential of weight."""
-        world.add(GRAVITY, loads.Gravity(world.inertia.weights(), self.acceleration))
+        """Add the potential of weight, or a load."""
+        world.add(GRAVITY, self.part(world))
+
+    def part(self, world: Builder, without: Sequence[str] = ()) -> loads.Gravity | loads.NodalLoad:
+        """Return the potential of weight, or a load, of all but some bodies."""
+        weights = world.inertia.weights(without)
+        if self.history is None:
+            return loads.Gravity(weights, self.acceleration)
+        forces = np.outer(nodal_masses("gravity", weights), self.acceleration)
+        nodes = np.flatnonzero(forces.any(axis=1)).astype(np.int32)
+        if not len(nodes):
+            raise ScenarioError("acceleration is zero; leave [gravity] out.")
+        over = factor(self.history, world.folder, self.begin)  # pyright: ignore[reportArgumentType]
+        return loads.NodalLoad(nodes, forces[nodes], over)

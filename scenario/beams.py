@@ -25,7 +25,7 @@ from symplex.fem.structures.yielding_beams import YieldingBeams
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.plastic import MemberPlasticKeys
-from symplex.scenario.table import Need, Table, needs_of_history, one_of
+from symplex.scenario.table import Need, Table, needs_of_history, needs_of_mass, one_of
 from symplex.scenario.trusses import LinesTable
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
@@ -210,6 +210,11 @@ class BeamTable(LinesTable):
         "How far the particles of a node are apart along the beam, relative to what the inertia of its halves of "
         "elements asks for; with 1 explicit methods take steps four times as long, and frequencies are lower.",
     ] = 0.25
+    mass: Annotated[
+        Literal["lumped", "consistent"],
+        '`"consistent"`, for implicit integrators and modes: frequencies converge faster ([beams.md]'
+        "(../beams.md#consistent-masses)).",
+    ] = "lumped"
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
@@ -229,6 +234,7 @@ class BeamTable(LinesTable):
     def needs(self) -> Iterable[Need]:
         """Frames, and what materials with a history need."""
         yield Need("frames", "{kind} cannot keep the nodes of beams rigid; take another integrator, such as {others}.")
+        yield from needs_of_mass(self.mass)
         if self.yields:
             yield from needs_of_history("its members yield")
         elif self.relaxes:

@@ -12,6 +12,7 @@ import numpy as np
 from symplex.base.quantities import (
     ZERO,
     FilePath,
+    Key,
     Name,
     Quantity,
     Text,
@@ -36,6 +37,7 @@ from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
+from symplex.scenario.actions import Timed, time_or_name
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
 from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
@@ -135,7 +137,7 @@ def _rigid(value: Any) -> Literal[True] | str | None:
     return check_text(value)
 
 
-class Body(Entry):
+class Body(Timed):
     """A deformable body.
 
     Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
@@ -147,6 +149,16 @@ class Body(Entry):
     adds_energy = True
     starts_moving = True
     brings_nodes = True
+    begin: Annotated[
+        float,
+        time_or_name(),
+        "Time from which its elements are there, or the name of a `[[when]]`: without stress in the shape that they "
+        "have then ([stages.md](../stages.md#elements-that-are-added-and-removed)).",
+        Key("from"),
+    ] = 0.0
+    until: Annotated[float | None, time_or_name(), "Time until which they are there, or the name of a `[[when]]`."] = (
+        None
+    )
     name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
     mesh: Annotated[MeshTable, "Where its elements come from."]
     material: Annotated[MaterialTable | None, "Of all elements."] = None
@@ -199,6 +211,10 @@ class Body(Entry):
             raise ValueError("has material and materials; give one for all elements, or those by groups")
         if self.materials == {}:
             raise ValueError("materials is empty; give a material for each group of elements")
+        if self.changes and self.rigid is not None:
+            raise ValueError("begins or ends, and is rigid; leave rigid out")
+        if self.begins_later and (any(self.velocity) or any(self.angular_velocity)):
+            raise ValueError("begins later, at rest but where others move it; leave velocity and angular_velocity out")
         if self.rigid is True:
             self.refuse_unused("mass", "massless", "formulation", goes_with="bodies that deform, and rigid is true")
         elif self.rigid is not None and any(self.angular_velocity):
@@ -206,6 +222,16 @@ class Body(Entry):
                 "angular_velocity goes with bodies without a rigid group, whose centre of mass is another; give "
                 "velocity, or make it a separate body"
             )
+
+    @property
+    def changes(self) -> bool:
+        """Whether it begins later than the run, or ends before."""
+        return self.begins_later or self.until is not None or self.until_event is not None
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether its elements are not there at the start."""
+        return self.begin > 0.0 or self.begin_event is not None
 
     @property
     def instances(self) -> list[Body]:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.errors import ScenarioError, SymplexError
+from symplex.fem.actions.loads import NodalLoad
 from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.energies.inelastic import Inelastic
@@ -22,19 +23,20 @@ from symplex.fem.solids.plastic import solids_in
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
-from symplex.fem.structures.joints import Joint
+from symplex.fem.structures.joints import Connection
 from symplex.fem.structures.shell import Shells
 from symplex.fem.system import Load, State, System
 from symplex.meshes.joining import join_nodes
 from symplex.meshes.mesh import Mesh, distinct, merge
-from symplex.scenario.actions import Rod, Support, Timed
+from symplex.scenario.actions import GRAVITY, Rod, Support, Timed
 from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
+from symplex.scenario.couplings import CouplingTable
 from symplex.scenario.event_building import changes_of, events_of, first_stage
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
-from symplex.scenario.joints import JointTable, node_of_joint
+from symplex.scenario.joints import JointTable
 from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
 from symplex.scenario.prescribed import require_covered, support_motion
@@ -46,6 +48,7 @@ from symplex.scenario.sampling import RunInterval, changed_timeline, timeline
 from symplex.scenario.selections import group_in
 from symplex.scenario.separate import connected_parts, rotating_apart
 from symplex.scenario.shells import Shell, ShellTable
+from symplex.scenario.stage_bodies import BodiesBegin, changing_bodies, nodes_of
 from symplex.scenario.stages import of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.table import ADDED, Entry
@@ -135,11 +138,11 @@ class Builder:
         self.energies: dict[str, Energy] = {}
         self.loads: dict[str, Load] = {}
         self.inelastic: dict[str, Inelastic] = {}
-        self.joints: dict[str, Joint] = {}
+        self.joints: dict[str, Connection] = {}
         self._added_by: list[tuple[Entry, str]] = []  # of which table each of them is
         self._adding: Entry | None = None
 
-    def add(self, name: str, part: Energy | Load | Inelastic | Joint) -> None:
+    def add(self, name: str, part: Energy | Load | Inelastic | Connection) -> None:
         """Add an energy, a load, an inelastic part or a joint of the table that is asked for them."""
         assert self._adding is not None
         self._added_by.append((self._adding, name))
@@ -147,7 +150,7 @@ class Builder:
             self.energies[name] = part
         elif isinstance(part, Inelastic):
             self.inelastic[name] = part
-        elif isinstance(part, Joint):
+        elif isinstance(part, Connection):
             self.joints[name] = part
         else:
             self.loads[name] = part
@@ -233,12 +236,24 @@ class Builder:
         energies, loads = self._begun(happened)
         supports = [found for one in supports if (found := self._support_at(*one, happened)) is not None]
         fixed, moving = of_supports(supports, self.rigid_sets.n_nodes, first, last)
+        mass, inactive = self.inertia.mass, self._inactive(first, last, happened)
+        if inactive:
+            alone = self._alone(inactive)
+            of_supports_moving = np.zeros_like(fixed)
+            for motion in moving.values():
+                of_supports_moving[np.ix_(motion.nodes, np.array(motion.axes))] = True
+            fixed[alone] |= ~of_supports_moving[alone]
+            mass = self.inertia.mass_without(inactive, alone)
+            gravity = self.tables.gravity
+            if gravity is not None and (weight := gravity.resolved(happened)) is not None:
+                found = weight.part(self, inactive)  # pyright: ignore[reportArgumentType]
+                (loads if isinstance(found, NodalLoad) else energies)[GRAVITY] = found  # pyright: ignore
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
         frames = self._frames(supports, fixed, first, last)
         joints = {name: joint for name, joint in self.joints.items() if name not in without}
         return self._make_system(
-            self.inertia.mass,
+            mass,
             {name: energies.get(name, energy) for name, energy in self.energies.items() if name not in without},
             fixed=fixed,
             loads={name: loads.get(name, load) for name, load in self.loads.items() if name not in without},
@@ -248,6 +263,28 @@ class Builder:
             **({} if frames is None else {"frames": frames}),
             **({"joints": joints} if joints else {}),
         )
+
+    def _inactive(self, first: float, last: float, happened: Mapping[str, float]) -> list[str]:
+        """Return the bodies that are not there between two times in s."""
+        found = [(body.name, body.resolved(happened)) for body in changing_bodies(self.tables)]
+        return [name for name, body in found if body is None or not body.acts(first, last)]
+
+    def _alone(self, inactive: Sequence[str]) -> IntArray:
+        """Return the nodes that only bodies have that are not there."""
+        own = np.concatenate([self.mesh.nodes_of(name) for name in inactive])
+        return np.setdiff1d(own, nodes_of(self.tables, self.mesh, inactive)).astype(np.int32)
+
+    def _beginning(
+        self, system: System, first: float, last: float, happened: Mapping[str, float] = MappingProxyType({})
+    ) -> BodiesBegin | None:
+        """Return what a part of the run makes of bodies that have begun after its start, if there are such."""
+        inactive = self._inactive(first, last, happened)
+        later = [body.name for body in changing_bodies(self.tables) if body.begins_later]
+        begun = {name: (self.mesh.nodes_of(name), self.inertia.parts[name]) for name in later if name not in inactive}
+        if not begun:
+            return None
+        others = nodes_of(self.tables, self.mesh, [*begun, *inactive])
+        return BodiesBegin(begun, others, self.inertia.positions(), system.fixed)
 
     def _begun(self, happened: Mapping[str, float]) -> tuple[dict[str, Energy], dict[str, Load]]:
         """Return the energies and loads of tables that have begun at a condition: their histories count from then."""
@@ -378,7 +415,8 @@ class Builder:
             if later and getattr(of_stage.integrator, "dt", None) == "auto":
                 # The limit is that of the shape to which the run has come by then.
                 fitted, interval = integrator_of(of_stage, rods), leg.interval
-            stages.append(Stage(system, fitted, leg.end, name, interval))
+            beginning = self._beginning(system, leg.start, leg.end)
+            stages.append(Stage(system, fitted, leg.end, name, interval, beginning))
         return stages[0].integrator if len(stages) == 1 else Stages(stages)
 
     def _with_events(
@@ -394,17 +432,19 @@ class Builder:
         stages = integrator.stages if isinstance(integrator, Stages) else [Stage(system, integrator, legs[0].end)]
 
         def following(happened: Mapping[str, float]) -> list[Stage]:
-            now, first = max(happened.values()), first_stage(self.tables, happened)
+            now, of_stages = max(happened.values()), first_stage(self.tables, happened)
             line = changed_timeline(timeline(self.tables), changes_of(self.tables, happened)).legs
-            later = [k for k, leg in enumerate(line) if leg.end > now and leg.stage >= first] or [len(line) - 1]
+            later = [k for k, leg in enumerate(line) if leg.end > now and leg.stage >= of_stages] or [len(line) - 1]
             found = []
             for k in later:
                 leg, stage = line[k], stages[k]
                 of_stage = tables_of_stage(self.tables, leg.stage)
-                acts, method, interval = acting(max(leg.start, now), leg.end, happened), stage.integrator, None
+                first = max(leg.start, now)
+                acts, method, interval = acting(first, leg.end, happened), stage.integrator, None
                 if getattr(of_stage.integrator, "dt", None) == "auto":
                     method, interval = integrator_of(of_stage, rods), leg.interval
-                found.append(Stage(acts, method, leg.end, stage.name, interval))
+                beginning = self._beginning(acts, first, leg.end, happened)
+                found.append(Stage(acts, method, leg.end, stage.name, interval, beginning))
             return found
 
         systems = [stage.system for stage in stages]
@@ -436,13 +476,9 @@ class Builder:
 
     def _jointed(self, body: str, mesh: Mesh) -> IntArray:
         """Return the nodes of beams or shells that joints are at."""
-        found = [
-            self._try(here, node_of_joint, joint, k, mesh)
-            for here, joint in self.tables.entries(JointTable)
-            for k, name in enumerate(joint.bodies)
-            if name == body
-        ]
-        return np.unique(np.array([node for node in found if node is not None], np.int32))
+        tables = (*self.tables.entries(JointTable), *self.tables.entries(CouplingTable))
+        found = [self._try(here, table.framed_nodes, body, mesh) for here, table in tables]
+        return np.unique(np.array([node for nodes in found for node in nodes or ()], np.int32))
 
     def _known_mesh(self) -> Mesh | None:
         """Return the mesh of tables like these, if it is the same; not where ties or structures are made with it."""

@@ -91,9 +91,9 @@ def whole_symmetry(tables: Sequence[CyclicTable], mesh: Mesh, points: Array) -> 
         )
     if len(found) == 1:
         return found[0]
-    low, nodes = (np.concatenate([getattr(one, name) for one in found]) for name in ("low", "nodes"))
+    low, high = (np.concatenate([getattr(one, name) for one in found]) for name in ("low", "nodes"))
     faces = [one.triangles for one in found if one.triangles is not None]
     triangles = np.concatenate(faces) if len(faces) == len(found) else None
     near = [table.tolerance for table in tables if table.tolerance is not None]
     of = {"axis": first.axis, "point": first.point, "tolerance": max(near) if near else None}
-    return CyclicSymmetry(points, low, nodes, first.sectors, triangles=triangles, **of)
+    return CyclicSymmetry(points, low, high, first.sectors, triangles=triangles, **of)

@@ -106,6 +106,12 @@ class Framed:
         part[frames.nodes] = np.where(frames.is_rod, 0.5, 0.25)[:, None]
         return part[particles - self.first]
 
+    def consistent_mass(self, points: Array, n_nodes: int) -> sp.csr_array:
+        """Return the consistent mass matrix [n_nodes, n_nodes] in kg."""
+        own = sp.coo_array(self.structure.consistent_mass)
+        rows, columns = own.row + self.first, own.col + self.first
+        return sp.csr_array((own.data, (rows, columns)), shape=(n_nodes, n_nodes))
+
     def masses(self, n_nodes: int) -> Array:
         """Return the nodal masses [n_nodes] in kg."""
         mass = np.zeros(n_nodes)

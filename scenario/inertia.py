@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -141,7 +141,8 @@ class Inertia:
     def mass(self) -> Array | csr_array:
         """The nodal masses [n], or the mass matrix if any body has a consistent one."""
         tables, points, n = self._tables, self._mesh.points, self._rigid_sets.n_nodes
-        consistent = [item.name for item in (*tables.body, *tables.truss) if item.mass == "consistent"]
+        coupled = (*tables.body, *tables.truss, *tables.beam, *tables.shell)
+        consistent = [item.name for item in coupled if item.mass == "consistent"]
         riding = self._rigid_sets.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
         lumped = sum((mass for name, mass in self.of_bodies.items() if name not in consistent), riding)
         self._require_mass(np.sum([*self.of_bodies.values(), riding], axis=0))
@@ -149,9 +150,12 @@ class Inertia:
             return self._moved_inward(lumped)
         mass = diags_array(lumped).tocsr()
         for name in consistent:
-            for part in self.parts.get(name, []) or [self.trusses[name]]:
-                mass = mass + part.consistent_mass(points, n)
+            mass = sum((part.consistent_mass(points, n) for part in self._parts_with_mass(name)), mass)
         return self._moved_inward(mass.tocsr())
+
+    def _parts_with_mass(self, name: str) -> Sequence[Part | Truss | Framed]:
+        """Return what the mass of a body is of."""
+        return self.parts.get(name) or [self.trusses[name] if name in self.trusses else self.framed[name]]
 
     @cached_property
     def _at_rest(self) -> bool:
@@ -180,28 +184,45 @@ class Inertia:
             If a group is one of what has no elements.
         """
         points, n = self._mesh.points, self._rigid_sets.n_nodes
-        of = {item.name: item.mass for item in (*self._tables.body, *self._tables.truss)}
+        tables = self._tables
+        of = {item.name: item.mass for item in (*tables.body, *tables.truss, *tables.beam, *tables.shell)}
         if not of_motion or self._at_rest:
-            of = dict.fromkeys(of, "consistent")
+            of |= {item.name: "consistent" for item in (*tables.body, *tables.truss)}
         if group is None and of.get(name) != "consistent":
             return self.of_bodies[name]
-        parts: list[Part] | list[Truss] = self.parts.get(name) or [self.trusses[name]] if name in of else []
+        parts = self._parts_with_mass(name) if name in of else []
         if group is not None:
             if name not in self.parts:
                 raise ScenarioError(f"'{name}' has no elements of which a group could be; leave group out.")
             found = [part.within(self._mesh, f"{name}.{group}") for part in self.parts[name]]
             parts = [part for part in found if len(part.cells)]
-        if of[name] != "consistent":
-            return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
+            if of[name] != "consistent":
+                return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
         return sum((part.consistent_mass(points, n) for part in parts), csr_array((n, n)))
 
     def mass_in_frame(self) -> Array | csr_array:
         """Return the masses on which the forces of a rotating frame act."""
         return self.weights() if self._at_rest else self.mass
 
-    def weights(self) -> Array | csr_array:
-        """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one."""
-        found = [self.mass_of(name) for name in self.of_bodies]
+    def mass_without(self, names: Sequence[str], alone: IntArray) -> Array | csr_array:
+        """Return `mass` without that of some bodies, but for nodes [k] that have no other."""
+        lumped = np.sum([self.of_bodies[name] for name in names], axis=0)
+        rest = np.zeros(len(lumped))
+        rest[alone] = lumped[alone]
+        if isinstance(self.mass, np.ndarray):
+            return self.mass - lumped + rest
+        consistent = {body.name for body in self._tables.body if body.mass == "consistent"}
+        less = diags_array(np.sum([self.of_bodies[one] for one in names if one not in consistent], axis=0) - rest)
+        points, n = self._mesh.points, self._rigid_sets.n_nodes
+        parts = [part for name in names if name in consistent for part in self.parts[name]]
+        return (self.mass - sum((part.consistent_mass(points, n) for part in parts), less.tocsr())).tocsr()
+
+    def weights(self, without: Sequence[str] = ()) -> Array | csr_array:
+        """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one.
+
+        Those of all but some bodies.
+        """
+        found = [self.mass_of(name) for name in self.of_bodies if name not in without]
         lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._rigid_sets.weights)
         consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
         return sum(consistent, diags_array(lumped).tocsr()) if consistent else lumped
@@ -262,7 +283,8 @@ class Inertia:
             nodes = self._mesh.nodes_of(table.name)
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity
-        for body in (*self._tables.body, *self._tables.truss, *self._tables.beam, *self._tables.shell):
+        there = [body for body in self._tables.body if not body.begins_later]
+        for body in (*there, *self._tables.truss, *self._tables.beam, *self._tables.shell):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)

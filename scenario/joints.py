@@ -245,38 +245,57 @@ class JointTable(Timed):
         return motion.scaled(size)
 
     def _particles(self, world: Builder, k: int) -> IntArray:
-        """Return the particles [4] of a body, of beams and shells those of the node at the joint."""
-        name = self.bodies[k]
-        if (framed := world.inertia.framed.get(name)) is not None:
-            return framed.particles[node_of_joint(self, k, framed.mesh)]
-        if self.groups and self.groups[k]:
-            raise ScenarioError(f"groups are of beams and shells, and '{name}' is neither; give \"\" for it.")
-        rigid = world.rigid_sets.rigid_sets[name]
-        if not rigid.table.is_free:
-            raise ScenarioError(
-                f"'{name}' has no mass, and joints are between what moves freely; give it a mass or density, or leave "
-                "it out, for a joint to the ground."
-            )
-        if not world.rigid_sets.framed:
-            raise ScenarioError(
-                f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
-                "that of an implicit method, a thermostat and several ranks; do without."
-            )
-        return rigid.nodes
+        """Return the particles [4] of a body."""
+        return particles_of(world, self.bodies[k], self.at, self.groups[k] if self.groups else None)
+
+    def framed_nodes(self, body: str, mesh: Mesh) -> list[int]:
+        """Return the nodes of beams or shells, in their own mesh, that it needs the frames of."""
+        groups = self.groups or [None] * len(self.bodies)
+        return [
+            node_of_frame(mesh, name, self.at, group)
+            for name, group in zip(self.bodies, groups, strict=True)
+            if name == body
+        ]
 
 
-def node_of_joint(table: JointTable, k: int, mesh: Mesh) -> int:
-    """Return which node of beams or shells, in their own mesh, one of the bodies of a joint has at it.
+def particles_of(world: Builder, name: str, at: Triple | None, group: str | None) -> IntArray:
+    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such node, or the rigid body does not move freely or is none of four particles.
+    """
+    if (framed := world.inertia.framed.get(name)) is not None:
+        return framed.particles[node_of_frame(framed.mesh, name, at, group)]
+    if group:
+        raise ScenarioError(f"groups are of beams and shells, and '{name}' is neither; give \"\" for it.")
+    rigid = world.rigid_sets.rigid_sets[name]
+    if not rigid.table.is_free:
+        raise ScenarioError(
+            f"'{name}' has no mass, and joints are between what moves freely; give it a mass or density, or leave "
+            "it out, for a joint to the ground."
+        )
+    if not world.rigid_sets.framed:
+        raise ScenarioError(
+            f"an energy keeps '{name}' rigid here, to which no joint can be fixed yet; so it is with orders above "
+            "that of an implicit method, a thermostat and several ranks; do without."
+        )
+    return rigid.nodes
+
+
+def node_of_frame(mesh: Mesh, name: str, at: Triple | None, group: str | None) -> int:
+    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node.
 
     Raises
     ------
     ScenarioError
         If there is none, or its group has several.
     """
-    name = table.bodies[k]
-    if not table.groups:
-        return node_at(mesh.points, name, table.at)
-    group = table.groups[k]
+    if group is None:
+        if at is None:
+            raise ScenarioError(f"'{name}' has many nodes; give at, the place of one, or a group of one node.")
+        return node_at(mesh.points, name, at)
     if group not in mesh.groups:
         raise ScenarioError(f"groups: '{name}' has no group {shown(group)}; it has: {listed(mesh.groups)}.")
     nodes = mesh.nodes_of(group)

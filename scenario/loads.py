@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from symplex.base.quantities import Name, Text, Triple, nonzero, number, vector
 from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
+from symplex.fem.actions.energy_load import EnergyLoad
 from symplex.fem.actions.loads import NodalForce, NodalLoad, Pressure, SurfaceTraction
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.couplings.interpolation import Interpolation
@@ -231,7 +232,8 @@ class _BodyForceTable(_LoadTable):
         if not nodal_masses("a load", mass).any():
             raise ScenarioError(f"group '{self.group}' of '{self.body}' has no elements with mass.")
         if isinstance(self, CentrifugalLoadTable) and self.follows:
-            return Centrifugal(mass, self.angular_velocity, self.point)
+            energy = Centrifugal(mass, self.angular_velocity, self.point)
+            return energy if history is None else EnergyLoad(energy, history)
         forces = self.of_mass(mass, world.inertia.positions())
         return _dead(forces, history)
 
@@ -263,8 +265,8 @@ class CentrifugalLoadTable(_BodyForceTable):
     point: Annotated[Triple, vector("m"), "Point of the axis."]
     follows: Annotated[
         bool,
-        "`true`: m ω² r at the places where nodes are, with a potential; `false`: at the undeformed places, "
-        "constant, as in linear analyses.",
+        "`true`: m ω² r at the places where nodes are, with a potential without `history`; `false`: at the "
+        "undeformed places, constant, as in linear analyses.",
     ] = True
 
     def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
@@ -272,10 +274,6 @@ class CentrifugalLoadTable(_BodyForceTable):
         out = np.zeros_like(points)
         Centrifugal(mass, self.angular_velocity, self.point).add_gradient(points, out)
         return -out
-
-    def _check(self) -> None:
-        if self.follows and self.history is not None:
-            raise ValueError("has a history, with which forces can only be those at the start: give follows = false")
 
 
 LoadTable = NodalLoadTable | TractionTable | PressureTable | GravityLoadTable | CentrifugalLoadTable

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.quantities import MOST
 from symplex.errors import ScenarioError
+from symplex.fem.actions.accelerograms import corrected_baseline
 from symplex.fem.actions.histories import checked_table
 from symplex.fem.actions.support_motion import SupportMotion, SupportRotation, SupportTranslation
 from symplex.fem.actions.time_function import TimeFunction
@@ -127,7 +128,8 @@ def require_covered(
 def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
     """Return the factor of a displacement, of a rotation, or of an acceleration integrated twice."""
     if history.kind == "table" and table.acceleration is not None:
-        return TimeFunction.of_accelerations(*_record(history, folder))
+        times, accelerations = _record(history, folder)
+        return TimeFunction.of_accelerations(times, corrected_baseline(times, accelerations, table.baseline))
     return motion_over_time(history, folder, table.interpolation == "spline")
 
 

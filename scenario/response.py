@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from itertools import pairwise
 from math import radians
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -11,7 +12,19 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from symplex.base.fields import OF_BEAMS
-from symplex.base.quantities import Name, Quantity, Text, listed, not_negative, numbers, refused, shown, whole
+from symplex.base.quantities import (
+    FilePath,
+    Name,
+    Quantity,
+    Text,
+    listed,
+    not_negative,
+    numbers,
+    positive,
+    refused,
+    shown,
+    whole,
+)
 from symplex.errors import ScenarioError
 from symplex.fem.actions.histories import factor_of
 from symplex.fem.actions.supports import AXES
@@ -25,16 +38,26 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
 from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
 from symplex.scenario.messages import suggestion
-from symplex.scenario.prescribed import support_motion
+from symplex.scenario.prescribed import read_numbers, support_motion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
-from symplex.scenario.table import BodyName, Entry
+from symplex.scenario.table import BodyName, Entry, Table
+from symplex.time.modes.spectra import Spectrum
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)
 _OF_SOLIDS = ("stress", "strain", "logarithmic_strain", "pressure")
 _LINEAR = tuple(dict.fromkeys((*MOTIONS, "rotation", *_OF_SOLIDS, *OF_BARS, *OF_BEAMS)))
 _SWINGING = (NodalLoadTable, TractionTable, PressureTable)
+
+
+def _positive(unit: str) -> Quantity:
+    """Positive numbers."""
+
+    def check(value: Any) -> tuple[float, ...]:
+        return tuple(positive(unit).check(one) for one in numbers(unit).check(value))
+
+    return Quantity(check, unit, "list of numbers", "> 0")
 
 
 def _hertz() -> Quantity:
@@ -60,11 +83,47 @@ class ProbePlace(Place):
     body: Annotated[BodyName | None, "That of the probe."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
-class ResponseTable(Entry):
-    """Harmonic response, which `symplex response` computes ([modes.md](../modes.md#harmonic-response)); runs ignore it.
+class SpectrumTable(Table):
+    """A positive function of the frequency, linear on logarithmic scales between given points."""
 
-    Nodal loads, tractions, pressures and supports that have a ``history`` vary harmonically and in phase, with the
-    values that the history multiplies for amplitudes. All else acts as at the start.
+    frequencies: Annotated[tuple[float, ...] | None, _positive("Hz"), "Ascending."] = None
+    values: Annotated[tuple[float, ...] | None, _positive(""), "At these frequencies."] = None
+    file: Annotated[
+        FilePath | None, "File with two columns, frequency in Hz and value, with a comma between; instead of both."
+    ] = None
+
+    def _check(self) -> None:
+        given = {key for key in ("frequencies", "values", "file") if getattr(self, key) is not None}
+        if given not in ({"file"}, {"frequencies", "values"}):
+            raise ValueError(f"needs frequencies and values, or a file; given: {', '.join(sorted(given)) or 'none'}")
+        if self.frequencies is not None and self.values is not None:
+            if len(self.frequencies) != len(self.values):
+                raise ValueError(f"has {len(self.frequencies)} frequencies but {len(self.values)} values")
+            if any(b <= a for a, b in pairwise(self.frequencies)):
+                raise ValueError(f"frequencies must ascend, got {shown(list(self.frequencies))} Hz")
+
+    def spectrum(self, folder: Path, outside: Literal["zero", "constant"]) -> Spectrum:
+        """Return it; files are looked for in a folder.
+
+        Raises
+        ------
+        ScenarioError, InvalidSystem
+            If a file cannot be read, or is none.
+        """
+        if self.file is None:
+            return Spectrum(self.frequencies or (), self.values or (), outside)
+        rows = read_numbers(folder / self.file, self.file, 2, "frequency (Hz) and value")
+        frequencies, values = zip(*rows, strict=True)
+        return Spectrum(frequencies, values, outside)
+
+
+class ResponseTable(Entry):
+    """Response by small motions, which `symplex response` computes ([modes.md](../modes.md#harmonic-response)).
+
+    Nodal loads, tractions, pressures and supports that have a ``history`` vary in phase, with the values that the
+    history multiplies for amplitudes: harmonically, at `frequencies`; at random, with a `psd`; or, supports with an
+    ``acceleration``, as an earthquake or shock does, with a response `spectrum`. All else acts as at the start; runs
+    ignore the table.
     """
 
     of_all = False
@@ -78,6 +137,24 @@ class ResponseTable(Entry):
     modes: Annotated[
         int | None, whole(1, _MOST_MODES), "Superpose so many natural modes; by default equations are solved directly."
     ] = None
+    psd: Annotated[
+        SpectrumTable | None,
+        "Random vibration: one-sided power spectral density of the common factor of what excites, in 1/Hz; zero "
+        "outside. With `modes`.",
+    ] = None
+    spectrum: Annotated[
+        SpectrumTable | None,
+        "Response spectrum: largest acceleration of an oscillator, as a multiple of the `acceleration` of the supports "
+        "that excite; constant outside. With `modes`.",
+    ] = None
+    rule: Annotated[
+        Literal["cqc", "srss", "absolute"],
+        "How largest values of modes under a `spectrum` are combined: complete quadratic combination, root of the sum "
+        "of squares, or the sum of sizes.",
+    ] = "cqc"
+    missing_mass: Annotated[bool, "Whether modes left out count as rigid, with the last value of the `spectrum`."] = (
+        True
+    )
     ratio: Annotated[
         float | None, not_negative("1"), "Of critical damping of each mode, in addition to that of other tables."
     ] = None
@@ -101,7 +178,17 @@ class ResponseTable(Entry):
     def _check(self) -> None:
         if not self.at:
             raise ValueError("at must be a list of places, got []")
-        if (self.frequencies is None) == (self.between is None):
+        kinds = [key for key in ("psd", "spectrum") if getattr(self, key) is not None]
+        if len(kinds) > 1:
+            raise ValueError("has psd and spectrum; give one of both")
+        if kinds:
+            keys = ("frequencies", "between", "points", "spacing")
+            self.refuse_unused(*keys, goes_with=f"harmonic response, and not with {kinds[0]}")
+            if self.modes is None:
+                raise ValueError(f"with {kinds[0]} is by modes: give how many, as modes = 20")
+        if self.spectrum is None:
+            self.refuse_unused("rule", "missing_mass", goes_with="spectrum")
+        if not kinds and (self.frequencies is None) == (self.between is None):
             raise ValueError("needs either frequencies, a list, or between, the first and the last of points (Hz)")
         if self.between is None:
             self.refuse_unused("points", "spacing", goes_with="between, the first and the last of them")

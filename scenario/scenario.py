@@ -35,6 +35,7 @@ from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.rigid_nodes import RigidNodeSets
 from symplex.scenario.sampling import Timeline, changed_timeline, timeline
 from symplex.scenario.shells import Shell
+from symplex.scenario.stage_bodies import changing_bodies
 from symplex.scenario.start import Start
 from symplex.scenario.tables import Tables
 from symplex.scenario.validation import read_tables
@@ -83,6 +84,7 @@ class Scenario:
             "load",
             "support",
             "joint",
+            "coupling",
             "stage",
             "when",
         ):
@@ -311,7 +313,15 @@ class Problem:
     @cached_property
     def solids(self) -> dict[str, Solid]:
         """The strain energies of bodies, or of their parts, by name."""
-        return solids_in(self.system.energies, self.system.inelastic)
+        return solids_in(self.whole.energies, self.whole.inelastic)
+
+    @cached_property
+    def whole(self) -> System:
+        """The system with the bodies of all parts of the run, where some begin or end."""
+        if not changing_bodies(self.scenario.tables) or not isinstance(self.integrator, Stages):
+            return self.system
+        of_stages = [stage.system for stage in self.integrator.every_stage]
+        return self.system.with_parts({name: one for each in of_stages[::-1] for name, one in each.energies.items()})
 
     @cached_property
     def contacts(self) -> dict[str, ObstacleContact]:

@@ -42,9 +42,10 @@ from symplex.fem.structures.quadratic_measures import QuadraticMeasures
 from symplex.fem.structures.shell import Shells, shells
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box
+from symplex.meshes.linear_faces import MOST_PIECES, QUADRATIC_FACES, divided_faces
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
-from symplex.scenario.table import Entry, Need, Rotation, Table, one_of
+from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
@@ -94,12 +95,21 @@ class FaceMesh(Table):
         "quadrilaterals"
     )
 
+    pieces: Annotated[
+        int,
+        whole(2, MOST_PIECES),
+        "Of a file with faces of eight or six nodes: in how many linear ones along each edge they "
+        "are divided, with their curvature; an even number.",
+    ] = 2
+
     @classmethod
     def _prepared(cls, value: Any) -> Any:
         return {"file": value} if isinstance(value, str) else value
 
     def _check(self) -> None:
         source = one_of(self, ["file", "plate", "box"], "source")
+        if source != "file":
+            self.refuse_unused("pieces", goes_with=f"file, not with {source}")
         if source == "file":
             if self.cells is not None:
                 raise ValueError(f"cells goes with plate or box, not with {source}")
@@ -272,6 +282,11 @@ class ShellTable(Entry):
         "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
         "explicit methods take far longer steps for thin shells, and frequencies are lower.",
     ] = 0.0
+    mass: Annotated[
+        Literal["lumped", "consistent"],
+        '`"consistent"`, for implicit integrators and modes: frequencies converge faster ([beams.md]'
+        "(../beams.md#consistent-masses)).",
+    ] = "lumped"
     velocity: Annotated[Triple, vector("m/s"), "At the start."] = ZERO
     angular_velocity: Annotated[Triple, vector("rad/s"), "At the start, about the centre of mass."] = ZERO
 
@@ -296,6 +311,7 @@ class ShellTable(Entry):
     def needs(self) -> Iterable[Need]:
         """Frames."""
         yield Need("frames", "{kind} cannot keep the nodes of shells rigid; take another integrator, such as {others}.")
+        yield from needs_of_mass(self.mass)
         if self.relaxes:
             yield needs_of_overstress()
 
@@ -538,6 +554,11 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
         raise MeshError(f"{path.name} is not in space: its points have {mesh.points.shape[1]} coordinates.")
     if table.group is not None and table.group not in mesh.groups:
         raise MeshError(f"group '{table.group}' is not in {path.name}; it has: {', '.join(mesh.groups) or 'none'}.")
+    mesh = _with_nodes_of_lines(mesh)
+    if any(len(mesh.cells_of(kind)) for kind in QUADRATIC_FACES):
+        mesh = divided_faces(mesh, table.mesh.pieces)
+    elif "pieces" in table.mesh.given_keys:
+        raise MeshError(f"{path.name} has no faces of eight or six nodes, of which there could be pieces.")
     chosen = {kind: np.arange(len(mesh.cells_of(kind))) for kind in FACES if len(mesh.cells_of(kind))}
     if table.group is not None:
         chosen = {kind: mesh.cell_groups.get(table.group, {}).get(kind, np.empty(0, np.int32)) for kind in chosen}
@@ -547,6 +568,18 @@ def _read_faces(table: ShellTable, path: Path) -> Mesh:
         raise MeshError(f"{whose} has no quadrilaterals or triangles of three or four nodes, of which shells are made.")
     nodes = np.concatenate([mesh.cells[kind][rows].ravel() for kind, rows in chosen.items()])
     return take(mesh, distinct(nodes, len(mesh.points)), chosen)
+
+
+def _with_nodes_of_lines(mesh: Mesh) -> Mesh:
+    """Return the mesh with groups of lines, such as edges with supports, as groups of their nodes."""
+    faces = (*FACES, *QUADRATIC_FACES)
+    lines = {
+        name: mesh.nodes_of(name)
+        for name, members in mesh.cell_groups.items()
+        if any(kind.startswith("line") for kind in members) and not any(len(members.get(kind, ())) for kind in faces)
+    }
+    others = {name: members for name, members in mesh.cell_groups.items() if name not in lines}
+    return replace(mesh, cell_groups=others, point_groups={**mesh.point_groups, **lines})
 
 
 def _cells_of(quads: IntArray, triangles: bool) -> tuple[str, IntArray]:

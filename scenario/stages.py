@@ -14,6 +14,7 @@ from symplex.fem.actions.support_motion import SupportMotion
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.energies.energy import IntArray
 from symplex.scenario.actions import Rod, Support, Timed
+from symplex.scenario.couplings import CouplingTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.sampling import Sampled, timeline
@@ -98,7 +99,7 @@ def wrong_times(tables: Tables) -> list[str]:
     if tables.start is not None and tables.start.kind == "relative-equilibrium":
         lines += [
             f"{here}: the relative equilibrium of [start] knows of no joints; begin without it, with velocities."
-            for here, _ in tables.entries(JointTable)
+            for here, _ in (*tables.entries(JointTable), *tables.entries(CouplingTable))
         ]
     try:
         timeline(tables)

@@ -18,6 +18,7 @@ from symplex.scenario.bodies import Body
 from symplex.scenario.cohesive import CohesiveTable
 from symplex.scenario.conditions import WhenTable
 from symplex.scenario.contacts import ContactTable
+from symplex.scenario.couplings import CouplingTable
 from symplex.scenario.cyclic import CyclicTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
@@ -154,6 +155,7 @@ class Tables:
     support: list[Support] = field(default_factory=list)
     rod: list[Rod] = field(default_factory=list)
     joint: list[JointTable] = field(default_factory=list)
+    coupling: list[CouplingTable] = field(default_factory=list)
     damping: list[DampingTable] = field(default_factory=list)
     dashpot: list[DashpotTable] = field(default_factory=list)
     drag: list[DragTable] = field(default_factory=list)

@@ -23,6 +23,7 @@ from symplex.scenario.probes import wrong_probes
 from symplex.scenario.reading import read
 from symplex.scenario.rigid_parts import with_rigid_parts
 from symplex.scenario.sampling import Run, Sampled
+from symplex.scenario.stage_bodies import wrong_bodies
 from symplex.scenario.stages import StageTable, run_of_stages, tables_of_stage, wrong_tables, wrong_times
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Kind, Tables, kinds_of
@@ -92,7 +93,7 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
         tables = _with_default_samples(_complete(found, of))
         tables = with_rigid_parts(replace(tables, body=[each for body in tables.body for each in body.instances]))
         lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
-        lines += wrong_conditions(tables)
+        lines += [*wrong_conditions(tables), *wrong_bodies(tables)]
     if not lines:
         lines = list(dict.fromkeys(line for k in range(len(tables.sampled)) for line in _wrong_in_stage(tables, k)))
     if lines:

@@ -350,7 +350,7 @@ class FixedStepMotion(Motion):
         while self.n < target:
             if system.update_neighbours(q):
                 self.stencils_changed()
-            if self._steps_apart(target - self.n):
+            if self._take_ahead(target - self.n):
                 q = self.arrays()["q"]
                 continue
             parts = self._parts_of_step()
@@ -374,8 +374,8 @@ class FixedStepMotion(Motion):
                 self._observe_state()
         self._list_positions = system.list_positions
 
-    def _steps_apart(self, n: int) -> int:
-        """Take up to n steps in which no stencils that change act, if they are known; return how many."""
+    def _take_ahead(self, n: int) -> int:
+        """Take up to n steps with what acts of stencils that change found by the method; return how many."""
         return 0
 
     def _parts_of_step(self) -> int:

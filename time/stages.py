@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 from typing import final
@@ -14,7 +15,7 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column, work_column
 from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.energies.energy import Array, Energy
-from symplex.fem.structures.joints import Joint, JointReaction
+from symplex.fem.structures.joints import Connection, JointReaction
 from symplex.fem.system import State, System
 from symplex.time.integrator import FixedStepIntegrator, Integrator, dividing
 from symplex.time.motion import FixedStepMotion, Motion, require_time, with_context
@@ -24,10 +25,28 @@ from symplex.time.traits import FEATURES, Trait
 from symplex.time.work import work_columns
 
 SWITCHES = work_column("work_switches")
-_STAGE, _INNER = "stage", "motion."  # in checkpoints
+_STAGE, _INNER, _KEPT = "stage", "motion.", "kept."  # in checkpoints
 _EVENTS, _BRIDGE, _SEEN, _PENDING = "events", "bridge", "seen", "pending"
 _SAME = 1e-9  # times that differ by this part of a stage, or of a step, are one
 _ROUNDING = 4e-16  # the same relative to a time
+
+
+class Beginning(ABC):
+    """What a stage makes of the state at which it begins, such as elements that have no stress there.
+
+    What it keeps of that state is in checkpoints, so that a motion goes on as it was.
+    """
+
+    @abstractmethod
+    def begun(self, state: State, kept: Mapping[str, Array]) -> tuple[State, dict[str, Array]]:
+        """Return the state with which the stage begins, and what is kept from now on; the same again if it has begun.
+
+        Only coordinates that were fixed may be changed.
+        """
+
+    @abstractmethod
+    def system(self, of: System, kept: Mapping[str, Array]) -> System:
+        """Return the system of the stage, of the same nodes and names, given the stage's own and what is kept."""
 
 
 @checked
@@ -49,6 +68,8 @@ class Stage:
     interval : float, optional
         The time in s between output states: the step is fitted to it at the state at which the stage begins, so that
         ``dt="auto"`` takes the stability limit of the shape there.
+    beginning : Beginning, optional
+        Makes its system and state from those at which it begins.
     """
 
     system: System
@@ -56,6 +77,13 @@ class Stage:
     end: float
     name: str = ""
     interval: float | None = None
+    beginning: Beginning | None = None
+
+    def made(self, kept: Mapping[str, Array]) -> Stage:
+        """Return the stage with the system that follows from what was kept of states."""
+        if self.beginning is None:
+            return self
+        return replace(self, system=self.beginning.system(self.system, kept), beginning=None)
 
     def begin(self, state: State, interval: float | None = None) -> Motion:
         """Return the motion that begins at a state, with steps that divide an interval in s; by default the stage's.
@@ -216,12 +244,14 @@ class StagedMotion(Motion):
         self._bridge: float | None = None  # the time to which steps are fitted after an event
         self._seen: State | None = None  # at which events were evaluated last
         self._before = 0.0  # the total energy in J at the end of the motion before
+        self._kept: dict[str, Array] = {}  # of states at which stages began
         if checkpoint is not None:
             self._restore(checkpoint)
         else:
             assert state is not None, "it begins with one or the other"
             self._t = state.t  # at which the present motion has begun, or events were evaluated
-            self._at, self._motion = 0, self._stages[0].begin(state)
+            self._at, self._now = 0, self._stages[0]
+            self._motion = self._now.begin(state)
 
     @property
     def system(self) -> System:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -340,7 +370,11 @@ class StagedMotion(Motion):
 
     def _open(self, state: State, t: float, interval: float | None = None) -> None:
         """Begin the present stage at a time in s, with steps that divide an interval in s, if one is given."""
-        self._enter(self._stages[self._at].begin(state.timed(t), interval), t)
+        stage, state = self._stages[self._at], state.timed(t)
+        if stage.beginning is not None:
+            state, self._kept = stage.beginning.begun(state, self._kept)
+        self._now = stage.made(self._kept)
+        self._enter(self._now.begin(state, interval), t)
 
     def _enter(self, motion: Motion, t: float) -> None:
         """Go on with a motion that begins at a time in s, and take account of what it changes of the energy."""
@@ -423,7 +457,7 @@ class StagedMotion(Motion):
 
     def _shorter(self, state: State, size: float) -> Motion:
         """Return the present motion begun again at a state, with steps that divide a size in s."""
-        stage, motion = self._stages[self._at], self._motion
+        stage, motion = self._now, self._motion
         if isinstance(stage.integrator, FixedStepIntegrator) and isinstance(motion, FixedStepMotion):
             found = stage.integrator.restart(stage.system, state, dividing(motion.dt, size))
             if found is not None:
@@ -432,7 +466,7 @@ class StagedMotion(Motion):
 
     def _shorten(self, before: Mapping[str, np.ndarray], t: float) -> None:
         """Go back to a checkpoint at the last evaluation, and on to a time in s by steps that divide the way."""
-        stage, first = self._stages[self._at], self._seen
+        stage, first = self._now, self._seen
         assert first is not None, "it was evaluated"
         bridge = self._bridge
         self._motion = stage.integrator.resume(stage.system, before)
@@ -520,6 +554,7 @@ class StagedMotion(Motion):
         counts = {f"count.{name}": np.array(count) for name, count in self._counts.items()}
         done = {f"done.{name}": np.array(work) for name, work in self._done.items()}
         kept = {_STAGE: np.array(self._at)} | inner | counts | done
+        kept |= {_KEPT + name: array for name, array in self._kept.items()}
         if not self._method.events:
             return kept
         seen = self._t if self._seen is None else self._seen.t
@@ -550,8 +585,9 @@ class StagedMotion(Motion):
                 name.removeprefix(prefix): float(value) for name, value in checkpoint.items() if name.startswith(prefix)
             }
         inner = {name.removeprefix(_INNER): value for name, value in checkpoint.items() if name.startswith(_INNER)}
-        stage = self._stages[self._at]
-        self._motion = stage.integrator.resume(stage.system, inner)
+        self._kept = {name.removeprefix(_KEPT): a for name, a in checkpoint.items() if name.startswith(_KEPT)}
+        self._now = self._stages[self._at].made(self._kept)
+        self._motion = self._now.integrator.resume(self._now.system, inner)
 
 
 @dataclass(frozen=True)
@@ -562,7 +598,7 @@ class _Names:
     works: tuple[str, ...]
     totals: tuple[Column, ...]
     counts: tuple[str, ...]
-    joints: Mapping[str, Joint]
+    joints: Mapping[str, Connection]
 
 
 def _names(stages: Sequence[Stage]) -> _Names:

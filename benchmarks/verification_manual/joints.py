@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 import symplex as sx
 from verification_manual.problem import Row, problem
@@ -68,3 +69,115 @@ def andrews_squeezer() -> Iterator[Row]:
     angles, _, _ = squeezer.follow(2e-5, 50)
     for name, target, found in zip(squeezer.ANGLES, squeezer.PUBLISHED, angles[-1], strict=True):
         yield Row("energy-momentum", f"{name} in rad", target, float(found), scale=1.0)
+
+
+@problem(
+    JOINTS,
+    "Slider-crank with a motor",
+    source="its equation in one angle, a rigid rod, by DOP853 to 1e-12",
+    within=3e-4,
+)
+def motor_and_slider_crank() -> Iterator[Row]:
+    """A rod of 32 beams, 20 mm thick; 0.6 N m after 0.2 s, none from 0.4 s on; energy also with a rod of 4 mm."""
+    times, moments = (np.array(part) for part in mechanisms.MOTOR)
+    moment = lambda t: np.interp(t, times, moments)  # noqa: E731
+    exact = mechanisms.by_energy(
+        mechanisms.crank_mass, lambda q: 0.0 * q[0], [0.0], [0.0], np.array([0.0, 0.4]), moment
+    )
+    for thickness in (0.02, 0.004):
+        system, start, _ = mechanisms.slider_crank(thickness, elements=32)
+        motion = sx.EnergyMomentum(1e-3).start(system, start)
+        if thickness == 0.02:
+            found = system.joints["axle"].angle(motion.advance(0.4).q)
+            found += 2.0 * np.pi * np.round((exact[-1, 0] - found) / (2.0 * np.pi))
+            yield Row("rod of 20 mm", "angle of the crank in rad after 0.4 s", float(exact[-1, 0]), float(found))
+        end = motion.advance(0.8)
+        energies, by = motion.energies(end), f"rod of {1e3 * thickness:g} mm"
+        part = energies["balance"] / energies["work_motor"]
+        yield Row(by, "energy less work of the motor, over it, after 0.8 s", 0.0, part, scale=1.0, within=1e-10)
+        off = float(np.abs(system.joints.violations(end.q)).max())
+        yield Row(by, "violation of joints", 0.0, off, scale=1.0, within=1e-13)
+
+
+@problem(JOINTS, "Slider-crank with a solid rod", source="the same with a rod of 8 beams", within=1e-3)
+def slider_crank_with_a_solid_rod() -> Iterator[Row]:
+    """The scenario `examples/solid_rod.toml` for 0.2 s: 16 quadratic hexahedra, on couplings with two pins."""
+    rows = {}
+    for name, text in (("solid", solid_rod()), ("beams", solid_rod(of_beams=True))):
+        built = sx.Scenario.parse(text).build()
+        motion = built.integrator.start(built.system, built.state)
+        frequencies = sx.modes.natural_modes(built.system, built.state, 4).frequencies
+        end, joints = motion.advance(0.2), built.system.joints
+        rows[name] = {
+            "angle of the crank in rad": joints["axle"].angle(end.q),
+            "way of the slider in m": joints["guide"].displacement(end.q),
+            "first bending frequency in Hz": frequencies[1],
+        }
+    for what, found in rows["solid"].items():
+        yield Row("solid rod", what, float(rows["beams"][what]), float(found), within=5e-3 if "Hz" in what else None)
+
+
+def solid_rod(of_beams: bool = False) -> str:
+    """Return the text of the example for 0.2 s, or of the same with a rod of beams."""
+    text = (Path(__file__).parents[2] / "examples" / "solid_rod.toml").read_text(encoding="utf-8")
+    if of_beams:
+        beam = 'name = "rod"\nmesh = { line = 0.3, bars = 8 }\ntranslate = [0.15, 0, 0]\nup = [0, 0, 1]\n'
+        beam += 'section = { kind = "rectangle", height = 4e-3, width = 4e-3 }\n'
+        beam += "material = { young = 7e10, poisson = 0.33, density = 2700 }\n"
+        rigid = '[[joint]]\nname = "{}"\nkind = "rigid"\nbodies = ["rod", "{} pin"]\nat = [{}, 0, 0]\n'
+        ends = rigid.format("big end", "crank", 0.15) + rigid.format("small end", "wrist", 0.45)
+        text = f"{text[: text.index('[[body]]')]}[[beam]]\n{beam}{ends}{text[text.index('[[joint]]') :]}"
+    run = '[integrator]\nkind = "energy-momentum"\ndt = 1e-3\n[run]\nduration = 0.2\nframes = 2\nsamples = 20\n'
+    return text.split("[[probe]]")[0] + run
+
+
+@problem(
+    JOINTS, "Robot arm that hits a wall", source="the elbow's equation of motion with a rigid forearm", within=4e-3
+)
+def robot_arm_and_wall() -> Iterator[Row]:
+    """The scenario `examples/robot_arm.toml` with dt = 2 ms: a given angle of the shoulder, a motor in the elbow."""
+    path = Path(__file__).parents[2] / "examples" / "robot_arm.toml"
+    scenario = sx.Scenario.read(path).with_values({"integrator.dt": 2e-3, "run.duration": 0.4, "run.frames": 2})
+    built = scenario.with_values({"run.samples": 200}).build()
+    motion, joints = built.integrator.start(built.system, built.state), built.system.joints
+    before = motion.advance(0.32)
+    arm = joints["wrist"].point(before.q) - joints["elbow"].point(before.q)
+    shoulder = joints["shoulder"].angle(before.q)
+    chord = float(np.arctan2(arm[0], -arm[2]) - shoulder)
+    exact = float(elbow_angles(joints["shoulder"].given["angle"], np.array([0.0, 0.32]))[-1])
+    yield Row("before it hits", "angle of the elbow, to the hand, in rad after 0.32 s", exact, chord)
+    given = joints["shoulder"].given["angle"].value(0.32)
+    yield Row(
+        "before it hits", "angle of the shoulder less what is given", 0.0, shoulder - given, scale=1.0, within=1e-12
+    )
+    end = motion.advance(0.4)
+    energies = motion.energies(end)
+    start = built.system.energies_of(built.state)["total"]
+    part = (energies["balance"] - start) / energies["work_shoulder"]
+    yield Row(
+        "after it hit",
+        "energy less all work, over that of the shoulder, after 0.4 s",
+        0.0,
+        part,
+        scale=1.0,
+        within=1e-11,
+    )
+
+
+def elbow_angles(given: sx.actions.TimeFunction, times: np.ndarray) -> np.ndarray:
+    """Return φ [t] of J α̈ + S t·a = τ − d φ̇ − S g sin α, α = ψ + φ, as if the forearm did not bend; ψ(t) is given."""
+    upper, length, density = 0.5, 0.45, 2700.0 * np.pi * (0.012**2 - 0.0105**2)
+    inertia = 1.5 * (length**2 + 0.4 * 0.05**2) + density * length**3 / 3.0
+    first = 1.5 * length + 0.5 * density * length**2
+
+    def rate(t, y):
+        psi, speed, second = given.value(t), given.rate(t), given.second(t)
+        alpha = psi + y[0]
+        elbow = upper * np.array(
+            [-second * np.sin(psi) - speed**2 * np.cos(psi), second * np.cos(psi) - speed**2 * np.sin(psi)]
+        )
+        moment = 9.0 * min(t / 0.2, 1.0) - 0.5 * y[1] - first * 9.81 * np.sin(alpha)
+        moment -= first * (elbow @ [np.cos(alpha), np.sin(alpha)])
+        return y[1], moment / inertia - second
+
+    return solve_ivp(rate, (0.0, times[-1]), [0.0, 0.0], t_eval=times, rtol=1e-9, atol=1e-12, max_step=0.01).y[0]

@@ -5,12 +5,14 @@ from symplex.base.lazy import public
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        ".accelerograms": ("corrected_baseline",),
         ".centrifugal": ("Centrifugal",),
         ".combined_motion": ("CombinedMotion",),
         ".coriolis": ("Coriolis",),
         ".dampers": ("MeanDashpot", "QuadraticDrag"),
         ".damping": ("Dashpots", "Drag", "StiffnessDamping"),
         "..energies.differentiable_load": ("DifferentiableLoad",),
+        ".energy_load": ("EnergyLoad",),
         ".increment_load": ("IncrementLoad",),
         "..energies.inelastic": ("Inelastic",),
         "..energies.rate_independent": ("RateIndependent",),

@@ -1,6 +1,7 @@
 """What acts on a system: mass, supports at rest and in motion, loads and damping."""
 
 # Made by tests/write_stubs.py.
+from symplex.fem.actions.accelerograms import corrected_baseline as corrected_baseline
 from symplex.fem.actions.centrifugal import Centrifugal as Centrifugal
 from symplex.fem.actions.combined_motion import CombinedMotion as CombinedMotion
 from symplex.fem.actions.coriolis import Coriolis as Coriolis
@@ -9,6 +10,7 @@ from symplex.fem.actions.dampers import QuadraticDrag as QuadraticDrag
 from symplex.fem.actions.damping import Dashpots as Dashpots
 from symplex.fem.actions.damping import Drag as Drag
 from symplex.fem.actions.damping import StiffnessDamping as StiffnessDamping
+from symplex.fem.actions.energy_load import EnergyLoad as EnergyLoad
 from symplex.fem.actions.increment_load import IncrementLoad as IncrementLoad
 from symplex.fem.actions.loads import Gravity as Gravity
 from symplex.fem.actions.loads import NodalForce as NodalForce

@@ -53,12 +53,12 @@ class ScaledMass:
     def added_at(self, n_nodes: int) -> Array:
         """Return what is added at each node [n_nodes] in kg."""
         added = (self.factors - 1.0)[:, None] * self.shares
-        return np.bincount(self.cells.ravel(), weights=added.ravel(), minlength=n_nodes)
+        return np.asarray(np.bincount(self.cells.ravel(), weights=added.ravel(), minlength=n_nodes), float)
 
     def masses(self, n_nodes: int) -> Array:
         """Return the lumped nodal masses [n_nodes] in kg, with what is added."""
         scaled = self.factors[:, None] * self.shares
-        return np.bincount(self.cells.ravel(), weights=scaled.ravel(), minlength=n_nodes)
+        return np.asarray(np.bincount(self.cells.ravel(), weights=scaled.ravel(), minlength=n_nodes), float)
 
 
 @checked

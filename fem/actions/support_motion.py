@@ -103,7 +103,9 @@ class SupportTranslation(SupportMotion):
         given, axes = given if components is None else components, AXES[: vectors.shape[1]]
         if not given or set(given) - set(axes):
             raise InvalidSystem(f"SupportTranslation: components are '{components}', must be letters of '{axes}'.")
-        left = [letter for letter, x in zip(AXES, vectors.any(axis=0), strict=False) if x and letter not in given]
+        left = [
+            letter for letter, x in zip(AXES, np.abs(vectors).max(axis=0), strict=False) if x and letter not in given
+        ]
         if left:
             raise InvalidSystem(f"SupportTranslation: it moves in {left[0]}, which is not among its components.")
         self.axes = tuple(sorted(AXES.index(letter) for letter in set(given)))

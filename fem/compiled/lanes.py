@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from symplex.fem.compiled.kernels import inlined
 
 LANES = 16
 EIGHT = 8  # elements whose nodes are gathered and scattered at once
@@ -27,9 +30,45 @@ _PAIR, _ROW, _EIGHT = (ir.VectorType(_DOUBLE, n) for n in (2, 4, EIGHT))
 _LOAD = ir.FunctionType(_ROW, [_ROW.as_pointer(), _SHORT, ir.VectorType(_BIT, 4), _ROW])
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., None]:
+def compiled(function: Callable[..., Any]) -> Callable[..., None]:
     """Return the intrinsic as compiled code calls it: without the typing context."""
     return intrinsic(function)
+
+
+class Lanes:
+    """Vectors of eight numbers of an array from a place on, while a kernel is compiled."""
+
+    def __init__(self, builder: Any, base: Any):
+        self._builder = builder
+        self._base = base
+
+    def __call__(self, index: Any) -> Lanes:
+        """Return those from a place after this one."""
+        return Lanes(self._builder, self._builder.gep(self._base, [index], inbounds=True))
+
+    def load(self, index: int, kind: Any = _EIGHT) -> Any:
+        """Return the vector that begins with a number, or one of another kind."""
+        return self._builder.load(_at(self._builder, self._base, _INDEX(index), kind), align=8)
+
+    def store(self, vector: Any, index: int) -> None:
+        """Set it."""
+        self._builder.store(vector, _at(self._builder, self._base, _INDEX(index), vector.type), align=8)
+
+
+def vectors_of(context: Any, builder: Any, signature: Any, args: Any) -> list[Lanes]:
+    """Return the vectors of the arrays of one dimension that an intrinsic takes."""
+    return [Lanes(builder, base) for base in _data(context, builder, signature, args, 0)[1]]
+
+
+_LINE = 8  # numbers of a line of the cache
+
+
+@inlined
+def aligned(n):
+    """Return an array of n numbers that begins with a line of the cache: vectors across two lines load twice."""
+    room = np.empty(n + _LINE)
+    first = (_LINE - (room.ctypes.data >> 3) % _LINE) % _LINE
+    return room[first : first + n]
 
 
 # -- rows of nodes ----------------------------------------------------------------------------------------------------
@@ -70,7 +109,7 @@ def _gathering(combined: Callable[..., list[Any]], given: int) -> Callable[..., 
     return code
 
 
-@_compiled
+@compiled
 def gather_lanes(typingctx, q, nodes, k, first, n, stride, x):
     """Set x [3 (k − 1), stride] to the nodes relative to the first one, of eight elements (see `_gathering`)."""
 
@@ -81,7 +120,7 @@ def gather_lanes(typingctx, q, nodes, k, first, n, stride, x):
     return types.void(q, nodes, i, i, i, i, x), _gathering(relative, 1)
 
 
-@_compiled
+@compiled
 def gather_lanes_between(typingctx, q0, q1, nodes, k, first, n, stride, means, increments):
     """Set means and increments of them between two positions."""
 
@@ -94,7 +133,7 @@ def gather_lanes_between(typingctx, q0, q1, nodes, k, first, n, stride, means, i
     return types.void(q0, q1, nodes, i, i, i, i, means, increments), _gathering(between, 2)
 
 
-@_compiled
+@compiled
 def gather_lanes_along(typingctx, q, compensation, dq, nodes, k, first, n, stride, means, increments):
     """Set them from q + compensation, by differences no larger than an edge, however far the body is."""
 
@@ -107,7 +146,7 @@ def gather_lanes_along(typingctx, q, compensation, dq, nodes, k, first, n, strid
     return types.void(q, compensation, dq, nodes, i, i, i, i, means, increments), _gathering(along, 3)
 
 
-@_compiled
+@compiled
 def scatter_lanes(typingctx, f, nodes, k, first, n, stride, out):
     """Add f [3 (k − 1), stride] to nodes 1 … k − 1 in out [3 n], and minus their sum to node 0.
 
@@ -214,10 +253,62 @@ def _rows_of(lanes, builder):
     return rows
 
 
+# -- blocks of matrices -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def turn_block(typingctx, K, at):
+    """Replace nine rows of LANES numbers from K[at] on, the components of blocks, by these blocks one after another."""
+
+    def codegen(context, builder, signature, args):
+        (block,) = vectors_of(context, builder, signature, args)
+        block = block(args[1])
+        parts = range(0, LANES, EIGHT)
+        found = [[block.load(LANES * c + part) for c in range(9)] for part in parts]
+        for part, components in zip(parts, found, strict=True):
+            for e, row in enumerate(_transposed(components[:8], builder)):
+                block.store(row, 9 * (part + e))
+                block.store(builder.extract_element(components[8], _SHORT(e)), 9 * (part + e) + 8)
+        return context.get_dummy_value()
+
+    return types.void(K, types.intp), codegen
+
+
+@compiled
+def add_block(typingctx, out, to, K, at, mirrored):
+    """Add the nine numbers from K[at] on, or those of the transposed block, to out[to], …"""
+
+    def codegen(context, builder, signature, args):
+        out, K = vectors_of(context, builder, signature, args)
+        out, block = out(args[1]), K(args[3])
+        first = block.load(0)
+        turned = _shuffled(builder, first, first, 0, 3, 6, 1, 4, 7, 2, 5)
+        first = builder.select(args[4], turned, first)
+        out.store(builder.fadd(out.load(0), first), 0)
+        out.store(builder.fadd(out.load(8, _DOUBLE), block.load(8, _DOUBLE)), 8)
+        return context.get_dummy_value()
+
+    i = types.intp
+    return types.void(out, i, K, i, types.boolean), codegen
+
+
+def _transposed(rows, builder):
+    """Return the columns of eight vectors of eight."""
+    for step in (1, 2, 4):
+        front = [i if not i & step else i - step + EIGHT for i in range(EIGHT)]
+        back = [i + step if not i & step else i + EIGHT for i in range(EIGHT)]
+        found = list(rows)
+        for i in (i for i in range(EIGHT) if not i & step):
+            found[i] = _shuffled(builder, rows[i], rows[i + step], *front)
+            found[i + step] = _shuffled(builder, rows[i], rows[i + step], *back)
+        rows = found
+    return rows
+
+
 # -- sums -------------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def add_lanes(typingctx, kept, factors, first, stride, x, at, step, n, out, to):
     """Set out[to + l] to (out[to + l] if kept else 0) + Σ_m factors[first + m stride] x[at + m step + l].
 
@@ -253,7 +344,7 @@ def add_lanes(typingctx, kept, factors, first, stride, x, at, step, n, out, to):
     return types.void(types.boolean, factors, index, index, x, index, index, index, out, index), codegen
 
 
-@_compiled
+@compiled
 def add_lane_products(typingctx, kept, factor, x, at, stride, y, of, step, n, out, to):
     """Set out[to + l] to (out[to + l] if kept else 0) + factor · Σ_m x[at + m stride + l] y[of + m step + l].
 
@@ -286,6 +377,29 @@ def add_lane_products(typingctx, kept, factor, x, at, stride, y, of, step, n, ou
 
     index = types.intp
     return types.void(types.boolean, types.float64, x, index, index, y, index, index, index, out, index), codegen
+
+
+@compiled
+def sum_alike(typingctx, x, stride, n):
+    """Set each of n numbers of x to the sum of all that are a multiple of the stride away, itself a multiple of LANES.
+
+    Those of the points of an element, which are as many numbers apart as a chunk has elements.
+    """
+
+    def codegen(context, builder, signature, args):
+        base = context.make_array(signature.args[0])(context, builder, args[0]).data
+        _, stride, n = args
+        step = _INDEX(LANES)
+        with cgutils.for_range_slice(builder, _INDEX(0), stride, step) as (first, _):
+            total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+            with cgutils.for_range_slice(builder, first, n, stride) as (p, _):
+                place = _at(builder, base, p, _VECTOR)
+                builder.store(builder.fadd(builder.load(total), builder.load(place, align=8)), total)
+            with cgutils.for_range_slice(builder, first, n, stride) as (p, _):
+                builder.store(builder.load(total), _at(builder, base, p, _VECTOR), align=8)
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp, types.intp), codegen
 
 
 def _splat(builder, number):

@@ -186,7 +186,8 @@ class CyclicSymmetry(Copyable):
         parts = own if along is None else sp.csr_array(sp.hstack([own, along]))
         held = fixed.ravel()
         touched = np.flatnonzero(abs(parts[np.flatnonzero(held)]).sum(axis=0) > _ZERO)
-        parts = sp.csr_array(parts[:, np.setdiff1d(np.arange(parts.shape[1]), touched)])
+        left = np.setdiff1d(np.arange(parts.shape[1]), touched)  # pyright: ignore[reportOptionalSubscript]
+        parts = sp.csr_array(parts[:, left])
         following = np.flatnonzero(~self._on_axis)
         slaves = sp.csr_array(phase * sp.kron(self.weights[following], self.rotation) @ parts)
         at = (3 * self.nodes[following][:, None] + np.arange(3)).ravel()

@@ -24,7 +24,7 @@ from symplex.fem.couplings.interpolation_loops import add_matrix, call_of, count
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
-from symplex.fem.energies.neighbour_list import NeighbourListEnergy, Places
+from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy
 from symplex.fem.state import State
 
 _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
@@ -459,16 +459,17 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
         """Return whether a stencil of the points may be closer than ``reach`` at the nodal positions q [n, dim]."""
         return self.energy.acts_at(self.interpolation.points(q))
 
-    def apart(self, q: Array) -> Places | None:
-        """Return places where nodes may be with no stencil of the points closer than ``reach``, if there are."""
+    def nearby(self, q: Array, part: float = RENEWED) -> Nearby | None:
+        """Return what acts of the points from q [n, dim] on, with how far nodes may go."""
         points = self.interpolation.points(q)
-        places = self.energy.apart(points)
-        if places is None:
+        found = self.energy.nearby(points, part)
+        if found is None:
             return None
-        moved = np.linalg.norm(points[places.nodes] - places.at, axis=1)
-        left = max(float((np.sqrt(places.rooms) - moved).min(initial=np.inf)), 0.0) / self._gain
+        moved = np.linalg.norm(points[found.nodes] - found.at, axis=1)
+        left = max(float((np.sqrt(found.rooms) - moved).min(initial=np.inf)), 0.0) / self._gain
         nodes = self.possible_nodes
-        return Places(nodes, q[nodes], np.full(len(nodes), left * left))
+        energy = InterpolatedEnergy(found.energy, self.interpolation)
+        return Nearby(energy, nodes, q[nodes], np.full(len(nodes), left * left))
 
     def renewed(self, q: Array) -> bool:
         """Renew the list of the points at q [n, dim] if it is old; return whether (`NeighbourListEnergy.renewed`)."""

@@ -34,18 +34,22 @@ class IncompleteStencils(StepFailed):
         return type(self), (str(self), self.ends)
 
 
-class Places(NamedTuple):
-    """Where nodes were, and how far they may go from there until what is known of these positions has to be renewed.
+class Nearby(NamedTuple):
+    """What acts of an energy while nodes stay near where they are.
 
     Attributes
     ----------
+    energy : Energy
+        All stencils that come closer than ``reach``.
     nodes : int32 [v]
+        Those that have to stay.
     at : float64 [v, dim]
-        In m.
+        Where, in m.
     rooms : float64 [v]
-        The squares in m² of how far each may go.
+        The squares in m² of how far they may go from there.
     """
 
+    energy: Energy
     nodes: IntArray
     at: Array
     rooms: Array
@@ -143,11 +147,11 @@ class NeighbourListEnergy(Energy):
         """
         return True
 
-    def apart(self, q: Array) -> Places | None:
-        """Return places where nodes may be with no stencil closer than ``reach``, and nothing that passes through.
+    def nearby(self, q: Array, part: float = RENEWED) -> Nearby | None:
+        """Return what acts from the positions q [n, dim] on, with how far nodes may go until it is to be found again.
 
-        From q [n, dim] on, where it was `renewed`, the list is not renewed either as long as nodes stay there. None if
-        there are none, or none are known; an energy that knows overrides it.
+        On the way nothing passes through, and nodes move by less than a part of the margin since the list was found.
+        None if it is not known; an energy that knows overrides it.
         """
         return None
 

@@ -13,7 +13,7 @@ from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.outputs.probe import Numbers, Probe, require
 from symplex.fem.outputs.snapshots import Observation
-from symplex.fem.structures.joints import Joint
+from symplex.fem.structures.joints import Connection
 from symplex.fem.system import System
 
 OfJoints = Literal["angle", "displacement", "angular_velocity", "velocity", "force", "moment"]
@@ -21,7 +21,7 @@ FORCES = ("force", "moment")
 _RATES = {"angular_velocity": "angle", "velocity": "displacement"}
 
 
-def quantities_of(joint: Joint) -> list[str]:
+def quantities_of(joint: Connection) -> list[str]:
     """Return all that a probe of a joint can report."""
     rates = [rate for rate, coordinate in _RATES.items() if coordinate in joint.coordinates]
     return [*joint.coordinates, *rates, *FORCES]

@@ -31,6 +31,7 @@ from symplex.fem.compiled.lanes import (
     EIGHT,
     LANES,
     add_lanes,
+    aligned,
     gather_lanes,
     gather_lanes_along,
     gather_lanes_between,
@@ -108,7 +109,7 @@ def elements_per_chunk(points):
 @inlined
 def work(our):
     """Return room for the nodes of a chunk relative to the first ones, or for the forces on them [3 (k − 1), E]."""
-    return np.empty(3 * (our.slopes.shape[1] - 1) * elements_per_chunk(len(our.slopes)))
+    return aligned(3 * (our.slopes.shape[1] - 1) * elements_per_chunk(len(our.slopes)))
 
 
 @inlined
@@ -124,7 +125,7 @@ def have_own_slopes(slopes):
 
 
 @inlined
-def _are_bricks(slopes):
+def are_bricks(slopes):
     """Return whether they are hexahedra of eight nodes and eight points: no other element has as many of both."""
     return len(slopes) == POINTS and slopes.shape[1] == 8
 
@@ -259,7 +260,7 @@ def interpolate(x, slopes, geometry, d):
     """Set d_a = Σ_n ∂N_n/∂ξ_a x_n, from x [3 (k − 1), E]."""
     if have_own_slopes(slopes):
         _interpolate_apart(x, geometry, own_slopes(slopes, geometry), d)
-    elif _are_bricks(slopes):
+    elif are_bricks(slopes):
         interpolate_bricks(x, slopes.ravel(), d)
     else:
         _interpolate_together(x, slopes, d)
@@ -301,7 +302,7 @@ def _interpolate_together(x, slopes, d):
 @inlined
 def room_of_hourglasses(our):
     """Return room for the forces of the hourglass energy, if the elements have one: on nodes 1–7 and on d_a."""
-    return np.empty((30 if have_own_slopes(our.slopes) else 0) * CHUNK)
+    return aligned((30 if have_own_slopes(our.slopes) else 0) * CHUNK)
 
 
 @inlined
@@ -332,6 +333,8 @@ def add_energies(our, chunk, W, out):
     """
     points, n = len(our.slopes), our.counts[chunk]
     size, whole = elements_per_chunk(points), 0.0
+    for e in range(0, n, EIGHT):
+        _fetch_geometry(our.geometry[next_chunk(our, chunk)], 1, e, size)
     for e in range(n):
         total = W[e]
         for g in range(1, points):
@@ -386,7 +389,7 @@ def _integrate_apart(t, k, geometry, first, u, f):
 @inlined
 def integrate(t, slopes, f):
     """Set f_n = Σ_g Σ_a ∂N_n/∂ξ_a t_a [3 (k − 1), E]."""
-    if _are_bricks(slopes):
+    if are_bricks(slopes):
         integrate_bricks(t, slopes.ravel(), f)
     else:
         _integrate_together(t, slopes, f)

@@ -13,7 +13,7 @@ those of C̃ = ρ C. The forces on the tangent vectors are t_a = V Σ_b S_ab d_b
 the formulas of `symplex.fem.solids.mean_dilatation` in the tangent vectors. Between two positions G goes straight from
 its start to its end, and S is the mean by Gauss' rule, on each of the pieces between places where second derivatives of
 W jump at a point of the element (`symplex.fem.solids.law_switches`); the forces act along the mean tangent
-vectors. At one position both ends are the same, and the rule has one point.
+vectors.
 
 All sums over the points of an element are within a chunk: rules have up to 8 points.
 """
@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from symplex.fem.compiled.exponential import exp
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned, sum_alike
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.vectors import (
     add_at,
     cofactors,
     contracted,
-    cross,
-    dot,
     expanded,
     gram,
     gram_slopes,
@@ -55,7 +55,7 @@ from symplex.fem.solids.chunks import (
     work,
 )
 from symplex.fem.solids.increments import determinants
-from symplex.fem.solids.law_gradients import evaluate
+from symplex.fem.solids.law_gradients import evaluate, set_forces, set_strains
 from symplex.fem.solids.law_segments import set_ends
 
 
@@ -86,8 +86,8 @@ def room_of_pieces(our):
     rows, known, points = 2, 0, len(our.slopes)
     if len(our.switches) > 0:
         rows, known = 2 * int(our.switches[2]) * points + 2, 13 + GEOMETRY + 3 * our.fibres
-    ends = np.empty(rows * elements_per_chunk(points))
-    return ends, np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(known * CHUNK)
+    ends = aligned(rows * elements_per_chunk(points))
+    return ends, aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(known * CHUNK)
 
 
 @inlined
@@ -128,39 +128,51 @@ def inverse(G):
 
 
 @inlined
-def set_dilated(G, geometry, weights, fibres, points, invariants, rho, share):
-    """Set the rows of the invariants of C̃, and ρ and π/w [CHUNK]."""
-    size = elements_per_chunk(points)
+def set_metrics(G, geometry, fibres, invariants):
+    """Set the rows of the invariants of C, with J in that of θ."""
     for p in range(CHUNK):
         g, M = sym3_at(G, p, CHUNK), sym3_at(geometry, p, CHUNK)
         K = cofactors(g)
         invariants[p] = contracted(M, g)
         invariants[place(1, p)] = contracted(cofactors(M), K)
-        share[p] = np.sqrt(g[0] * K[0] + g[3] * K[3] + g[4] * K[4]) / geometry[place(6, p)]  # J
+        invariants[place(2, p)] = np.sqrt(g[0] * K[0] + g[3] * K[3] + g[4] * K[4]) / geometry[place(6, p)]
     for f in range(fibres):
         for p in range(CHUNK):
             invariants[place(3 + f, p)] = contracted(sym3_at(G, p, CHUNK), square(direction(geometry, f, p)))
-    for p in range(points * size, CHUNK):  # of no element
-        invariants[place(2, p)], rho[p], share[p] = log(share[p]), 1.0, 0.0
-    for e in range(size):
-        V, deformed = 0.0, 0.0
-        for p in range(e, points * size, size):
-            V += volume(weights, geometry, p)
-            deformed += volume(weights, geometry, p) * share[p]
-        mean = deformed / V
-        theta = log(mean)
-        for p in range(e, points * size, size):
-            root = np.cbrt(mean / share[p])
-            rho[p] = root * root
-            share[p] /= deformed
-            invariants[place(2, p)] = theta
+
+
+@inlined
+def dilate(geometry, weights, fibres, points, invariants, rho, share):
+    """Replace the rows of the invariants of C, with J in that of θ, by those of C̃; set ρ and π/w [CHUNK]."""
     for p in range(CHUNK):
-        r = rho[p]
-        invariants[p] *= r
-        invariants[place(1, p)] *= r * r
+        rho[p] = volume(weights, geometry, p)
+        share[p] = rho[p] * invariants[place(2, p)]
+    sum_alike(rho, elements_per_chunk(points), CHUNK)
+    sum_alike(share, elements_per_chunk(points), CHUNK)
+    for p in range(CHUNK):
+        J, mean = invariants[place(2, p)], share[p] / rho[p]
+        rho[p] = exp(2.0 / 3.0 * log(mean / J))
+        share[p] = J / share[p]
+        invariants[place(2, p)] = log(mean)
+    scale(fibres, rho, invariants)
+
+
+@inlined
+def scale(fibres, rho, rows):
+    """Multiply the rows of I1, I2 and I4 by ρ, ρ² and ρ: from C to C̃, or from derivatives by C̃ to those by C."""
+    for p in range(CHUNK):
+        rows[p] *= rho[p]
+        rows[place(1, p)] *= rho[p] * rho[p]
     for f in range(fibres):
         for p in range(CHUNK):
-            invariants[place(3 + f, p)] *= rho[p]
+            rows[place(3 + f, p)] *= rho[p]
+
+
+@inlined
+def set_dilated(G, geometry, weights, fibres, points, invariants, rho, share):
+    """Set the rows of the invariants of C̃, and ρ and π/w [CHUNK]."""
+    set_metrics(G, geometry, fibres, invariants)
+    dilate(geometry, weights, fibres, points, invariants, rho, share)
 
 
 @inlined
@@ -175,24 +187,18 @@ def set_work(invariants, W, fibres, a):
 
 @inlined
 def sum_over_points(our, chunk, values, sums):
-    """Set sums [E] to Σ V values of each element."""
-    geometry, weights, points = our.geometry[chunk], our.weights, len(our.slopes)
-    size = elements_per_chunk(points)
-    for e in range(size):
-        sums[e] = 0.0
-    for g in range(points):
-        for e in range(size):
-            sums[e] += volume(weights, geometry, g * size + e) * values[g * size + e]
+    """Set sums [CHUNK] to Σ V values of the element of each point."""
+    geometry, weights = our.geometry[chunk], our.weights
+    for p in range(CHUNK):
+        sums[p] = volume(weights, geometry, p) * values[p]
+    sum_alike(sums, elements_per_chunk(len(our.slopes)), CHUNK)
 
 
 @inlined
-def set_pressures(a, share, sums, points, W):
+def set_pressures(a, share, sums, W):
     """Replace W_θ by W_θ + P π/w − a, P in sums."""
-    size = elements_per_chunk(points)
-    for g in range(points):
-        for e in range(size):
-            p = g * size + e
-            W[place(2, p)] += sums[e] * share[p] - a[p]
+    for p in range(CHUNK):
+        W[place(2, p)] += sums[p] * share[p] - a[p]
 
 
 @inlined
@@ -225,10 +231,10 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m, points = 3 + our.fibres, len(our.slopes)
     x, y, u = work(our), work(our), room_of_hourglasses(our)
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
-    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    rho, share, a, sums = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
+    middle, change, G, S = aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK)
+    invariants, W = aligned(m * CHUNK), aligned(m * CHUNK)
+    rho, share, a, sums = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
     room, gauss = room_of_pieces(our), our.rule.shape[1]
     for chunk in chunks(first, last):
         gather_increments(q, compensation, q1, our, chunk, x, y, means, increments)
@@ -242,7 +248,7 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
             evaluate(our, invariants, W)
             set_work(invariants, W, our.fibres, a)
             sum_over_points(our, chunk, a, sums)
-            set_pressures(a, share, sums, points, W)
+            set_pressures(a, share, sums, W)
             add_stresses(our, chunk, w, G, W, rho, S)
         if _set_forces(our, chunk, means, S) < CHUNK:
             return np.nan
@@ -250,24 +256,50 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     return 0.0
 
 
+@inlined
+def gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
+    """Set tangent vectors, invariants of C̃ and W, or its derivatives, at q; return whether no element is inverted."""
+    gather(q, our, chunk, x, d)
+    if set_strains(our, chunk, d, invariants) < CHUNK:
+        return False
+    dilate(our.geometry[chunk], our.weights, our.fibres, len(our.slopes), invariants, rho, share)
+    evaluate(our, invariants, W)
+    return True
+
+
+@kernel
+def add_gradient(q, our, out, first, last):
+    """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3], by the first derivatives of W.
+
+    The forces are those of a law with the derivatives ρ W_1, ρ² W_2, W_θ + P π/w − a and ρ W_4 at C.
+    """
+    q, out, m = q.ravel(), out.ravel(), 3 + our.fibres
+    x, d, t, u = work(our), aligned(9 * CHUNK), aligned(9 * CHUNK), room_of_hourglasses(our)
+    invariants, W = np.zeros(m * CHUNK), aligned(m * CHUNK)  # that of I2 is not set if the law does not have it
+    rho, share, a, sums = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
+    for chunk in chunks(first, last):
+        if not gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
+            return np.nan
+        set_work(invariants, W, our.fibres, a)
+        sum_over_points(our, chunk, a, sums)
+        set_pressures(a, share, sums, W)
+        scale(our.fibres, rho, W)
+        if set_forces(our, chunk, d, W, t) < CHUNK:
+            return np.nan
+        scatter(t, our, chunk, x, u, out)
+    return 0.0
+
+
 @kernel
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
     q, weights, check = q.ravel(), our.weights, 0.0
-    x, d, G, W = work(our), np.empty(9 * CHUNK), np.empty(6 * CHUNK), np.empty(CHUNK)
-    invariants, rho, share = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK), np.empty(CHUNK)
+    x, d, W = work(our), aligned(9 * CHUNK), aligned(CHUNK)
+    invariants, rho, share = np.zeros((3 + our.fibres) * CHUNK), aligned(CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
-        gather(q, our, chunk, x, d)
-        valid = 0
-        for p in range(CHUNK):
-            t = mat3_at(d, p, CHUNK)
-            set_at(G, p, CHUNK, gram(t))
-            valid += dot(t[0], cross(t[1], t[2])) > 0.0
-        if valid < CHUNK:
+        if not gather_dilated(q, our, chunk, x, d, invariants, rho, share, W):
             return np.nan
         geometry = our.geometry[chunk]
-        set_dilated(G, geometry, weights, our.fibres, len(our.slopes), invariants, rho, share)
-        evaluate(our, invariants, W)
         for p in range(CHUNK):
             W[p] *= volume(weights, geometry, p)
         check += add_energies(our, chunk, W, out)

@@ -14,8 +14,8 @@ and with all points of the element by U = π/w G⁻¹ and Z = Σ y_i γ_i − κ
 says. L is a symmetric matrix of 6 × 6, of which the 21 numbers on and above the diagonal are kept.
 
 Between two positions ∂t_a/∂d1_b has the means of S, of s L and of s times the products of nodal vectors of U and Z, by
-Gauss' rule: on the left along the mean tangent vectors, on the right along those of the end. The Hessian is the case of
-two ends that are the same, with L and S in full.
+Gauss' rule: on the left along the mean tangent vectors, on the right along those of the end. At one position the loops
+of any law serve, as those of `symplex.fem.solids.dilatation_loops` do.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import LANES, add_lane_products, add_lanes, aligned
 from symplex.fem.compiled.vectors import (
     Mat3,
     added,
     cofactors,
+    dot,
     full,
     mat3_at,
     mixed,
@@ -51,8 +53,10 @@ from symplex.fem.solids.chunks import (
 )
 from symplex.fem.solids.dilatation_loops import (
     add_stresses,
+    gather_dilated,
     inverse,
     room_of_pieces,
+    scale,
     set_between,
     set_dilated,
     set_pieces,
@@ -63,10 +67,11 @@ from symplex.fem.solids.dilatation_loops import (
     sum_over_points,
 )
 from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
-from symplex.fem.solids.law_gradients import evaluate
-from symplex.fem.solids.law_hessians import all_finite, second_row
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
+from symplex.fem.solids.law_gradients import evaluate, set_forces
+from symplex.fem.solids.law_hessians import add_fibre, all_finite, second_row, set_tangents
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, room_of_sums, scatter_tangents
 
+_MINUS = np.array([-1.0])
 NUMBERS = 21  # of a symmetric matrix of 6 × 6
 
 
@@ -168,25 +173,20 @@ def _set_coupled(our, chunk, vectors_of, G, y, kappa, rho, share, tu, tz):
 def _set_nodal(t, slopes, size, f, to, first):
     """Set rows [3 k, E] from ``first`` on to the nodal vectors of t; f is `work`."""
     integrate(t, slopes, f)
-    for r in range(3):
-        for e in range(size):
-            total = 0.0
-            for a in range(1, slopes.shape[1]):
-                value = f[(3 * (a - 1) + r) * size + e]
-                to[first + (3 * a + r) * size + e] = value
-                total += value
-            to[first + r * size + e] = -total
+    to[first + 3 * size : first + 3 * slopes.shape[1] * size] = f
+    for e in range(0, 3 * size, LANES):
+        add_lanes(False, _MINUS, 0, 0, f, e, 3 * size, slopes.shape[1] - 1, to, first + e)
 
 
 @inlined
-def _set_blocks(our, chunk, means, ends, S, L, geometric, first, H):
+def _set_blocks(our, chunk, means, ends, S, L, first, H):
     """Set H of the points first … first + PART − 1."""
     geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
         p = first + j
         V, m, d = volume(weights, geometry, p), mat3_at(means, p, CHUNK), mat3_at(ends, p, CHUNK)
         D = mat3_at(L, p, CHUNK), mat3_at(L, 9 * CHUNK + p, CHUNK), vec3_at(L, 18 * CHUNK + p, CHUNK)
-        _set_blocks_of_point(H, j, PART, m, d, D, V, V * geometric * sym3_at(S, p, CHUNK))
+        _set_blocks_of_point(H, j, PART, m, d, D, V, 0.5 * V * sym3_at(S, p, CHUNK))
 
 
 @stored
@@ -209,33 +209,106 @@ def _add_products(K, k, symmetric, rows, i, size, start):
                 left = of + (3 * m + r) * size
                 for c in range(3):
                     right, to = of + (3 * n + c) * size, (k * m + n) * BLOCK + (3 * r + c) * PART
-                    for j in range(PART):
-                        K[to + j] += (
-                            rows[left + each + j] * rows[right + 2 * each + j]
-                            + rows[left + j] * rows[right + 3 * each + j]
-                        )
+                    at, by = left + each, right + 2 * each
+                    add_lane_products(True, 1.0, rows, at, -each, rows, by, each, 2, K, to)
+
+
+@inlined
+def _scale_seconds(m, rho, W):
+    """Multiply the rows of the second derivatives by ρ as often as the invariants of both have it."""
+    for i in range(m):
+        for j in range(i, m):
+            power = (0 if i == 2 else 2 if i == 1 else 1) + (0 if j == 2 else 2 if j == 1 else 1)
+            row = second_row(m, i, j)
+            for _ in range(power):
+                for p in range(CHUNK):
+                    W[place(row, p)] *= rho[p]
 
 
 @kernel
-def add_tangent(q0, q1, our, slots, out, first, last):
+def add_hessian(q, our, slots, out, first, last):
+    """Add the Hessian of the chunks first … last − 1 at q [n, 3] to out [nnz, 3, 3], by all second derivatives of W.
+
+    That of a law with the derivatives of `dilatation_loops.add_gradient` and W'_ij at C, each times ρ as often as γ_i
+    and γ_j have it, and the products of the nodal vectors.
+    """
+    q, out, fibres = q.ravel(), out.ravel(), our.fibres
+    m, k, points = 3 + fibres, our.slopes.shape[1], len(our.slopes)
+    rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
+    x, d, tu, tz = work(our), aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    invariants, W, of_slopes = np.zeros(m * CHUNK), aligned(rows * CHUNK), aligned(m * CHUNK)
+    rho, share, a, kappa = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
+    P, mean_kappa, coupled = aligned(CHUNK), aligned(CHUNK), aligned(12 * k * size)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
+    for chunk in chunks(first, last):
+        if not gather_dilated(q, our, chunk, x, d, invariants, rho, share, W) or not all_finite(W, rows):
+            return np.nan
+        set_work(invariants, W, fibres, a)
+        sum_over_points(our, chunk, a, P)
+        _set_slopes(invariants, W, m, of_slopes, kappa)
+        sum_over_points(our, chunk, kappa, mean_kappa)
+        set_pressures(a, share, P, W)
+        for p in range(CHUNK):
+            W[place(second_row(m, 2, 2), p)] += P[p] * share[p]
+            of_slopes[place(2, p)] -= kappa[p]
+        scale(fibres, rho, W)
+        scale(fibres, rho, of_slopes)
+        _scale_seconds(m, rho, W)
+        _set_pressure_forces(our, chunk, d, share, tu)
+        set_forces(our, chunk, d, of_slopes, tz)
+        for of in range(2):
+            _set_nodal(tu, our.slopes, size, x, coupled, 6 * of * k * size)
+            _set_nodal(tz, our.slopes, size, x, coupled, (6 * of + 3) * k * size)
+        _combine(coupled, 3 * k, size, P, mean_kappa)
+        for start in range(0, our.counts[chunk], PART):
+            for g in range(points):
+                set_tangents(our, chunk, d, W, g * size + start, H)
+                for f in range(fibres):
+                    add_fibre(our, chunk, d, W, f, g * size + start, half, H)
+                accumulate(H, our, chunk, g, start, True, half, K)
+            _add_products(K, k, True, coupled, 0, size, start)
+            scatter_tangents(H, K, True, our, chunk, start, slots, out)
+    return 0.0
+
+
+@inlined
+def _set_pressure_forces(our, chunk, d, share, t):
+    """Set t [9, CHUNK] to the forces V π/w h_a."""
+    geometry, weights = our.geometry[chunk], our.weights
+    for p in range(CHUNK):
+        c = cofactors(mat3_at(d, p, CHUNK))
+        set_at(t, p, CHUNK, volume(weights, geometry, p) * share[p] / dot(mat3_at(d, p, CHUNK)[0], c[0]) * c)
+
+
+@inlined
+def _combine(rows, each, size, P, mean_kappa):
+    """Replace z by z − P u, and z1 by z1 + κ̄ u1, in the rows u, z, u1, z1 [each, E]."""
+    for r in range(each):
+        for e in range(size):
+            at = r * size + e
+            rows[each * size + at] -= P[e] * rows[at]
+            rows[3 * each * size + at] += mean_kappa[e] * rows[2 * each * size + at]
+
+
+@kernel
+def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     """Add the tangents of the chunks first … last − 1 between q0 and q1 [n, 3] to out [nnz, 3, 3].
 
-    The law has the first and second derivatives of W. With a rule of one point both ends are the same, and the tangent
-    is the Hessian.
+    The law has the first and second derivatives of W.
     """
-    q0, q1, out, symmetric = q0.ravel(), q1.ravel(), out.ravel(), our.rule.shape[1] == 1
+    q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     m, k, points = 3 + our.fibres, our.slopes.shape[1], len(our.slopes)
     all_rows, size, gauss = m + m * (m + 1) // 2, elements_per_chunk(points), our.rule.shape[1]
     x, y = work(our), work(our)
-    means, ends, tu, tz = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    middle, change, G, S = np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK), np.empty(6 * CHUNK)
-    invariants, W, of_slopes = np.empty(m * CHUNK), np.empty(all_rows * CHUNK), np.empty(m * CHUNK)
-    rho, share, a, kappa = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    P, mean_kappa, L = np.empty(CHUNK), np.empty(CHUNK), np.empty(NUMBERS * CHUNK)
+    means, ends, tu, tz = aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    middle, change, G, S = aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK), aligned(6 * CHUNK)
+    invariants, W, of_slopes = aligned(m * CHUNK), aligned(all_rows * CHUNK), aligned(m * CHUNK)
+    rho, share, a, kappa = aligned(CHUNK), aligned(CHUNK), aligned(CHUNK), aligned(CHUNK)
+    P, mean_kappa, L = aligned(CHUNK), aligned(CHUNK), aligned(NUMBERS * CHUNK)
     each = 3 * k * size
     coupled = np.empty(4 * each * gauss)  # w u, w (z − P u), u1 and z1 + κ̄ u1 at each point of Gauss' rule
     room = room_of_pieces(our)
-    H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
     for chunk in chunks(first, last):
         gather_changes(q0, q1, our, chunk, x, y, means, ends)
         if set_segments(means, ends, middle, change) < CHUNK:
@@ -258,9 +331,9 @@ def add_tangent(q0, q1, our, slots, out, first, last):
             sum_over_points(our, chunk, a, P)
             _set_slopes(invariants, W, m, of_slopes, kappa)
             sum_over_points(our, chunk, kappa, mean_kappa)
-            set_pressures(a, share, P, points, W)
-            for p in range(points * size):
-                W[place(second_row(m, 2, 2), p)] += P[p % size] * share[p]
+            set_pressures(a, share, P, W)
+            for p in range(CHUNK):
+                W[place(second_row(m, 2, 2), p)] += P[p] * share[p]
             add_stresses(our, chunk, w, G, W, rho, S)
             _add_elasticities(our, chunk, w_end, G, W, rho, L)
             to = 4 * i * each
@@ -279,11 +352,9 @@ def add_tangent(q0, q1, our, slots, out, first, last):
         for start in range(0, our.counts[chunk], PART):
             for g in range(points):
                 at = g * size + start
-                _set_blocks(our, chunk, means, ends, S, L, 1.0 if symmetric else 0.5, at, H)
-                if g == 0:
-                    K[:] = 0.0
-                accumulate(H, our, chunk, g, start, symmetric, half, K)
+                _set_blocks(our, chunk, means, ends, S, L, at, H)
+                accumulate(H, our, chunk, g, start, False, half, K)
             for i in range(evaluations):
-                _add_products(K, k, symmetric, coupled, i, size, start)
-            scatter_tangents(H, K, symmetric, our, chunk, start, slots, out)
+                _add_products(K, k, False, coupled, i, size, start)
+            scatter_tangents(H, K, False, our, chunk, start, slots, out)
     return 0.0

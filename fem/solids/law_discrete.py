@@ -29,6 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import artanh_ratio, log
 from symplex.fem.compiled.vectors import (
     cofactors,
@@ -111,7 +112,7 @@ def set_segments(our, chunk, means, increments, segments, tau):
 def _set_forces(our, chunk, means, increments, W, tau):
     """Replace the means by the forces t_a, given W̄_i; return at how many points these are finite."""
     geometry, weights, fibres = our.geometry[chunk], our.weights, our.fibres
-    v = np.empty(3 * fibres * CHUNK)
+    v = aligned(3 * fibres * CHUNK)
     for f in range(fibres):
         for p in range(CHUNK):
             set_at(v, 3 * f * CHUNK + p, CHUNK, direction(geometry, f, p) @ mat3_at(means, p, CHUNK))
@@ -157,9 +158,9 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     m = 3 + our.fibres
     x, y, u = work(our), work(our), room_of_hourglasses(our)
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(our.switches)
-    W, averages, tau = np.empty(m * CHUNK), np.empty(m * CHUNK), np.empty(CHUNK)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
+    segments, at, room = np.zeros(2 * m * CHUNK), aligned(m * CHUNK), room_of_ends(our.switches)
+    W, averages, tau = aligned(m * CHUNK), aligned(m * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         gather_increments(q, compensation, q1, our, chunk, x, y, means, increments)
         if set_segments(our, chunk, means, increments, segments, tau) < CHUNK:

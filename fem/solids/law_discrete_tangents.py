@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import artanh_ratio
 from symplex.fem.compiled.vectors import (
     add_at,
@@ -25,7 +26,6 @@ from symplex.fem.solids.chunks import (
     BETWEEN,
     CHUNK,
     add_hourglasses,
-    are_edges,
     chunks,
     direction,
     elements_per_chunk,
@@ -38,7 +38,7 @@ from symplex.fem.solids.increments import PLACES, SlopeOfMixed, determinants
 from symplex.fem.solids.law_discrete import mean_matrices, set_segments
 from symplex.fem.solids.law_hessians import all_finite, isotropic_derivatives, second_row
 from symplex.fem.solids.law_segments import average, room_of_ends
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, add_fibre_blocks, scatter_tangents
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, add_fibre_blocks, room_of_sums, scatter_tangents
 
 
 @expanded
@@ -138,12 +138,12 @@ def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     The law has the first and second derivatives of W.
     """
     q0, q1, out, fibres = q0.ravel(), q1.ravel(), out.ravel(), our.fibres
-    m, k, points, edges = 3 + fibres, our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
+    m, k, points = 3 + fibres, our.slopes.shape[1], len(our.slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
-    x, y, means, increments = work(our), work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    segments, at, room = np.zeros(2 * m * CHUNK), np.empty(m * CHUNK), room_of_ends(our.switches)
-    W, averages, tau = np.empty(rows * CHUNK), np.empty(rows * CHUNK), np.empty(CHUNK)
-    H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
+    x, y, means, increments = work(our), work(our), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    segments, at, room = np.zeros(2 * m * CHUNK), aligned(m * CHUNK), room_of_ends(our.switches)
+    W, averages, tau = aligned(rows * CHUNK), aligned(rows * CHUNK), aligned(CHUNK)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
     for chunk in chunks(first, last):
         gather_changes(q0, q1, our, chunk, x, y, means, increments)
         if set_segments(our, chunk, means, increments, segments, tau) < CHUNK:
@@ -156,10 +156,7 @@ def add_discrete_hessian(q0, q1, our, slots, out, first, last):
                 _set_tangents(our, chunk, means, increments, averages, g * size + start, H)
                 for f in range(fibres):
                     _add_fibre(our, chunk, means, increments, averages, f, g * size + start, half, H)
-                if not edges:
-                    if g == 0:
-                        K[:] = 0.0
-                    accumulate(H, our, chunk, g, start, False, half, K)
+                accumulate(H, our, chunk, g, start, False, half, K)
             add_hourglasses(our, chunk, BETWEEN, 0, start, 0.5, x, means, y, increments, K)
             scatter_tangents(H, K, False, our, chunk, start, slots, out)
     return 0.0

@@ -21,6 +21,7 @@ import numpy as np
 
 from symplex.fem.compiled.call import call_law
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.records import Integer, Numbers, Rows
 from symplex.fem.compiled.vectors import cofactors, contracted, cross, dot, gram, mat3_at, mixed, outer, set_at, sym3_at
@@ -74,10 +75,17 @@ def evaluate(our, invariants, W):
 @inlined
 def set_invariants(our, chunk, d, invariants):
     """Set the rows of the invariants of a chunk, that of I2 if the law has it; return how many are not inverted."""
-    geometry = our.geometry[chunk]
-    valid = _set_strains(d, geometry, True, invariants) if our.has_i2 else _set_strains(d, geometry, False, invariants)
+    valid = set_strains(our, chunk, d, invariants)
     for p in range(CHUNK):  # apart: each is a long chain of operations, of which more can be under way in a short loop
         invariants[place(2, p)] = log(invariants[place(2, p)])
+    return valid
+
+
+@inlined
+def set_strains(our, chunk, d, invariants):
+    """Do so with J in the row of θ."""
+    geometry = our.geometry[chunk]
+    valid = _set_strains(d, geometry, True, invariants) if our.has_i2 else _set_strains(d, geometry, False, invariants)
     for f in range(our.fibres):
         for p in range(CHUNK):
             v = direction(geometry, f, p) @ mat3_at(d, p, CHUNK)
@@ -118,7 +126,7 @@ def strains(d, M, D, has_i2):
 
 
 @inlined
-def _set_forces(our, chunk, d, first, t):
+def set_forces(our, chunk, d, first, t):
     """Set t [9, CHUNK] to the forces, given the first derivatives of W; return at how many points these are finite."""
     geometry, weights = our.geometry[chunk], our.weights
     if our.has_i2:
@@ -167,12 +175,12 @@ def with_fibre(t, d, alpha, V, W4):
 def add_gradient(q, our, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3], by the first derivatives of W."""
     q, out = q.ravel(), out.ravel()
-    x, d, t, u = work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK), room_of_hourglasses(our)
-    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty((3 + our.fibres) * CHUNK)
+    x, d, t, u = work(our), aligned(9 * CHUNK), aligned(9 * CHUNK), room_of_hourglasses(our)
+    invariants, W = aligned((3 + our.fibres) * CHUNK), aligned((3 + our.fibres) * CHUNK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan
-        if _set_forces(our, chunk, d, W, t) < CHUNK:
+        if set_forces(our, chunk, d, W, t) < CHUNK:
             return np.nan
         add_hourglasses(our, chunk, AT, 0, 0, 1.0, x, d, x, d, u)
         scatter(t, our, chunk, x, u, out)
@@ -183,8 +191,8 @@ def add_gradient(q, our, out, first, last):
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m], by W."""
     q, weights, check = q.ravel(), our.weights, 0.0
-    x, d = work(our), np.empty(9 * CHUNK)
-    invariants, W = np.empty((3 + our.fibres) * CHUNK), np.empty(CHUNK)
+    x, d = work(our), aligned(9 * CHUNK)
+    invariants, W = aligned((3 + our.fibres) * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W):
             return np.nan

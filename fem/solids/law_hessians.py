@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.vectors import (
     Sym3,
     add_at,
@@ -37,7 +38,6 @@ from symplex.fem.solids.chunks import (
     AT,
     CHUNK,
     add_hourglasses,
-    are_edges,
     chunks,
     direction,
     elements_per_chunk,
@@ -52,6 +52,7 @@ from symplex.fem.solids.tangent_blocks import (
     PART,
     accumulate,
     add_fibre_blocks,
+    room_of_sums,
     scatter_tangents,
 )
 
@@ -107,7 +108,7 @@ def isotropic_derivatives(W, fibres, p, V):
 
 
 @inlined
-def _set_tangents(our, chunk, d, W, first, H):
+def set_tangents(our, chunk, d, W, first, H):
     """Set H of the points first … first + PART − 1, given the first and second derivatives of W of the chunk."""
     geometry, weights = our.geometry[chunk], our.weights
     for j in range(PART):
@@ -123,30 +124,27 @@ def add_hessian(q, our, slots, out, first, last):
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
     q, out, fibres = q.ravel(), out.ravel(), our.fibres
-    m, k, points, edges = 3 + fibres, our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
+    m, k, points = 3 + fibres, our.slopes.shape[1], len(our.slopes)
     rows, size = m + m * (m + 1) // 2, elements_per_chunk(points)
-    x, d = work(our), np.empty(9 * CHUNK)
-    invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
-    H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
+    x, d = work(our), aligned(9 * CHUNK)
+    invariants, W = aligned(m * CHUNK), aligned(rows * CHUNK)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, rows):
             return np.nan
         for start in range(0, our.counts[chunk], PART):
             for g in range(points):
-                _set_tangents(our, chunk, d, W, g * size + start, H)
+                set_tangents(our, chunk, d, W, g * size + start, H)
                 for f in range(fibres):
-                    _add_fibre(our, chunk, d, W, f, g * size + start, half, H)
-                if not edges:
-                    if g == 0:
-                        K[:] = 0.0
-                    accumulate(H, our, chunk, g, start, True, half, K)
+                    add_fibre(our, chunk, d, W, f, g * size + start, half, H)
+                accumulate(H, our, chunk, g, start, True, half, K)
             add_hourglasses(our, chunk, AT, 0, start, 1.0, x, d, x, d, K)
             scatter_tangents(H, K, True, our, chunk, start, slots, out)
     return 0.0
 
 
 @inlined
-def _add_fibre(our, chunk, d, W, f, first, room, H):
+def add_fibre(our, chunk, d, W, f, first, room, H):
     """Add to H what concerns I4 of family f: its force, and its products with all invariants before it.
 
     There are loops of their own over points for each step of it, as no vector instructions would be made of one loop

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.vectors import (
     cofactors,
@@ -109,9 +110,9 @@ def add_mean_gradient(q0, q1, our, out, first, last):
     """
     q0, q1, out = q0.ravel(), q1.ravel(), out.ravel()
     m = 3 + our.fibres
-    x, y, t, u = work(our), work(our), np.empty(9 * CHUNK), room_of_hourglasses(our)
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    x, y, t, u = work(our), work(our), aligned(9 * CHUNK), room_of_hourglasses(our)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
+    invariants, W = aligned(m * CHUNK), aligned(m * CHUNK)
     for chunk in chunks(first, last):
         gather_changes(q0, q1, our, chunk, x, y, means, increments)
         if _set_invariants(our, chunk, means, increments, invariants) < CHUNK:

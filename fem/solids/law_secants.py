@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined, kernel
-from symplex.fem.compiled.lanes import LANES, add_lanes
+from symplex.fem.compiled.lanes import LANES, add_lanes, aligned
 from symplex.fem.compiled.vectors import (
     Sym3,
     Vec3,
@@ -215,9 +215,9 @@ def add_secant(q, our, slots, out, first, last):
     What couples the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
     q, m = q.ravel(), 3 + our.fibres
-    x, d, s = work(our), np.empty(9 * CHUNK), np.empty(6 * CHUNK)
-    local = np.empty(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
-    invariants, W = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    x, d, s = work(our), aligned(9 * CHUNK), aligned(6 * CHUNK)
+    local = aligned(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
+    invariants, W = aligned(m * CHUNK), aligned(m * CHUNK)
     for chunk in chunks(first, last):
         if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, m):
             return np.nan
@@ -232,11 +232,11 @@ def add_secant(q, our, slots, out, first, last):
 def add_secant_rate(q, v, our, slots, out, first, last):
     """Add 𝓕̇ of the chunks at q along v [n, 3] to the values out [nnz], by the second derivatives of W as well."""
     q, v, m = q.ravel(), v.ravel(), 3 + our.fibres
-    x, y, d, w = work(our), work(our), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    s = np.empty(6 * CHUNK)
-    local = np.empty(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
-    invariants, W = np.empty(m * CHUNK), np.empty((m + m * (m + 1) // 2) * CHUNK)
-    rates, W_rates = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    x, y, d, w = work(our), work(our), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    s = aligned(6 * CHUNK)
+    local = aligned(our.slopes.shape[1] ** 2 * elements_per_chunk(len(our.slopes)))
+    invariants, W = aligned(m * CHUNK), aligned((m + m * (m + 1) // 2) * CHUNK)
+    rates, W_rates = aligned(m * CHUNK), aligned(m * CHUNK)
     for chunk in chunks(first, last):
         constants = our.geometry[chunk]
         if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, m + m * (m + 1) // 2):

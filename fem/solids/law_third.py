@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.vectors import (
     Mat3,
     Vec3,
@@ -148,10 +149,10 @@ def add_third(q, a, our, out, first, last):
     m = 3 + fibres
     rows = m + m * (m + 1) // 2 + m * (m + 1) * (m + 2) // 6
     x, y, u = work(our), work(our), room_of_hourglasses(our)
-    d, b, t = np.empty(9 * CHUNK), np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    invariants, W = np.empty(m * CHUNK), np.empty(rows * CHUNK)
-    of_invariants, curvatures = np.empty(m * CHUNK), np.empty(m * CHUNK)
-    once, twice = np.empty(m * CHUNK), np.empty(m * CHUNK)
+    d, b, t = aligned(9 * CHUNK), aligned(9 * CHUNK), aligned(9 * CHUNK)
+    invariants, W = aligned(m * CHUNK), aligned(rows * CHUNK)
+    of_invariants, curvatures = aligned(m * CHUNK), aligned(m * CHUNK)
+    once, twice = aligned(m * CHUNK), aligned(m * CHUNK)
     for chunk in chunks(first, last):
         constants = our.geometry[chunk]
         if not gather_law(q, our, chunk, x, d, invariants, W) or not all_finite(W, rows):

@@ -21,6 +21,7 @@ import numpy as np
 from numba import types
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.records import Number
 from symplex.fem.compiled.vectors import (
     Mat3,
@@ -42,7 +43,6 @@ from symplex.fem.solids.chunks import (
     StabilizedElements,
     add_energies,
     add_hourglasses,
-    are_edges,
     chunks,
     elements_per_chunk,
     gather,
@@ -53,7 +53,7 @@ from symplex.fem.solids.chunks import (
     work,
 )
 from symplex.fem.solids.increments import PLACES, SYMMETRIC, stress_of
-from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, scatter_tangents
+from symplex.fem.solids.tangent_blocks import BLOCK, PART, accumulate, room_of_sums, scatter_tangents
 
 AXES = 3  # families of fibres that the geometry has
 
@@ -125,7 +125,7 @@ def forces(d, xi, V, law):
 def add_gradient(q, our, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out = q.ravel(), out.ravel()
-    x, d, u = work(our), np.empty(9 * CHUNK), room_of_hourglasses(our)
+    x, d, u = work(our), aligned(9 * CHUNK), room_of_hourglasses(our)
     for chunk in chunks(first, last):
         gather(q, our, chunk, x, d)
         add_hourglasses(our, chunk, AT, 1, 0, 1.0, x, d, x, d, u)
@@ -143,7 +143,7 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     """
     q, compensation, q1, out = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel()
     x, y, u = work(our), work(our), room_of_hourglasses(our)
-    d, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    d, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
     for chunk in chunks(first, last):
         gather_increments(q, compensation, q1, our, chunk, x, y, d, increments)
         add_hourglasses(our, chunk, AT, 1, 0, 1.0, x, d, x, d, u)
@@ -157,7 +157,7 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m]."""
     q, weights, law, check = q.ravel(), our.weights, our.law, 0.0
-    x, d, W = work(our), np.empty(9 * CHUNK), np.empty(CHUNK)
+    x, d, W = work(our), aligned(9 * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         gather(q, our, chunk, x, d)
         geometry = our.geometry[chunk]
@@ -216,18 +216,15 @@ def add_hessian(q, our, slots, out, first, last):
 
     See `law_hessians.add_hessian`.
     """
-    out, k, points, edges = out.ravel(), our.slopes.shape[1], len(our.slopes), are_edges(our.slopes)
+    out, k, points = out.ravel(), our.slopes.shape[1], len(our.slopes)
     size = elements_per_chunk(points)
     x, d = np.zeros_like(work(our)), np.zeros(9 * CHUNK)  # any will do
-    H, half, K = np.empty(9 * BLOCK), np.empty(3 * BLOCK), np.empty(k * k * BLOCK)
+    H, half, K = aligned(9 * BLOCK), room_of_sums(our), aligned(k * k * BLOCK)
     for chunk in chunks(first, last):
         for start in range(0, our.counts[chunk], PART):
             for g in range(points):
                 _set_tangents(our.geometry[chunk], our.weights, our.law, our.factor, g * size + start, H)
-                if not edges:
-                    if g == 0:
-                        K[:] = 0.0
-                    accumulate(H, our, chunk, g, start, True, half, K)
+                accumulate(H, our, chunk, g, start, True, half, K)
             add_hourglasses(our, chunk, AT, 1, start, our.factor, x, d, x, d, K)
             scatter_tangents(H, K, True, our, chunk, start, slots, out)
     return 0.0

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import log
 from symplex.fem.compiled.records import Number
 from symplex.fem.compiled.vectors import (
@@ -118,7 +119,7 @@ def places_of(n):
 def add_gradient(q, our, out, first, last):
     """Add the gradient of the chunks first … last − 1 at q [n, 3] to out [n, 3]."""
     q, out, lmbda, mu = q.ravel(), out.ravel(), our.lmbda, our.mu
-    work = np.empty(9 * CHUNK)
+    work = aligned(9 * CHUNK)
     for chunk in chunks(first, last):
         constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
         gather_edges(q, our, chunk, places, work)
@@ -137,7 +138,7 @@ def add_gradient(q, our, out, first, last):
 def write_values(q, our, out, first, last):
     """Add the energies of the elements of the chunks first … last − 1 at q [n, 3] to out [m]."""
     q, lmbda, mu, check = q.ravel(), our.lmbda, our.mu, 0.0
-    work = np.empty(9 * CHUNK)
+    work = aligned(9 * CHUNK)
     for chunk in chunks(first, last):
         constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
         gather_edges(q, our, chunk, places, work)
@@ -158,7 +159,7 @@ def add_hessian(q, our, slots, out, first, last):
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
     q, out, lmbda, mu = q.ravel(), out.ravel(), our.lmbda, our.mu
-    work, lV = np.empty(9 * CHUNK), np.empty(CHUNK)
+    work, lV = aligned(9 * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         n, constants, valid = our.counts[chunk], our.geometry[chunk], 0
         places = places_of(n)

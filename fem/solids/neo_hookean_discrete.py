@@ -29,6 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.logarithm import artanh_ratio, log
 from symplex.fem.compiled.vectors import cofactors, full, gram, gram_slopes, mat3_at, outer, set_at, shifted, stored
 from symplex.fem.solids.chunks import CHUNK, chunks, gather_edge_increments, scatter_edges
@@ -106,7 +107,7 @@ def add_increment_gradient(q, compensation, q1, our, out, first, last):
     With a compensation c [n, 3], which is empty otherwise, it is that from q + c to q + c + q1.
     """
     q, compensation, q1, out, lmbda, mu = q.ravel(), compensation.ravel(), q1.ravel(), out.ravel(), our.lmbda, our.mu
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
     for chunk in chunks(first, last):
         constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
         gather_edge_increments(q, compensation, q1, our, chunk, places, means, increments)
@@ -128,8 +129,8 @@ def add_discrete_hessian(q0, q1, our, slots, out, first, last):
     The block of the nodes a and b of element e goes to ``out[slots[e, a, b]]``.
     """
     q0, q1, out, lmbda, mu = q0.ravel(), q1.ravel(), out.ravel(), our.lmbda, our.mu
-    means, increments = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
-    tangents = np.empty(9 * BLOCK)
+    means, increments = aligned(9 * CHUNK), aligned(9 * CHUNK)
+    tangents = aligned(9 * BLOCK)
     for chunk in chunks(first, last):
         constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
         gather_edge_increments(q0, q0[:0], q1, our, chunk, places, means, increments)

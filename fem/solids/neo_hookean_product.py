@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.vectors import dot, mat3_at, set_at, transposed
 from symplex.fem.solids.chunks import CHUNK, chunks, gather_edges, scatter_edges
 from symplex.fem.solids.neo_hookean import constants_of, places_of, spatial_gradients
@@ -28,7 +29,7 @@ def _product(d, w, M, D, lmbda, mu):
 def add_hessian_product(q, along, our, out, first, last):
     """Add the product at q with along, of the chunks first … last − 1, to out, all [n, 3]."""
     q, along, out, lmbda, mu = q.ravel(), along.ravel(), out.ravel(), our.lmbda, our.mu
-    work, edges = np.empty(9 * CHUNK), np.empty(9 * CHUNK)
+    work, edges = aligned(9 * CHUNK), aligned(9 * CHUNK)
     for chunk in chunks(first, last):
         constants, places, valid = our.geometry[chunk], places_of(our.counts[chunk]), 0
         gather_edges(q, our, chunk, places, work)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.prefetch import prefetch
 from symplex.fem.compiled.vectors import mat3_at, set_at
 from symplex.fem.solids.chunks import CHUNK, NINE, chunks, gather_edges
@@ -23,7 +24,7 @@ _BLOCKS_AHEAD = 12  # couplings
 def set_records(q, our, records, first, last):
     """Write the records of the chunks first … last − 1 at q [n, 3]; return nan if an element is inverted, else 0."""
     q, records, lmbda, mu = q.ravel(), records.ravel(), our.lmbda, our.mu
-    work, beta = np.empty(9 * CHUNK), np.empty(CHUNK)
+    work, beta = aligned(9 * CHUNK), aligned(CHUNK)
     for chunk in chunks(first, last):
         n, constants, valid = our.counts[chunk], our.geometry[chunk], 0
         places = places_of(n)

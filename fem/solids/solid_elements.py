@@ -13,6 +13,7 @@ from symplex.errors import InvertedElement, MaterialFailed
 from symplex.fem.assembly.blocks import Blocks
 from symplex.fem.assembly.calls import Call
 from symplex.fem.assembly.copying import Copyable
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids import elements, failures, hourglass, hourglass_functions, tensors, tetrahedra
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, Elements, elements_per_chunk
@@ -205,7 +206,7 @@ class SolidElements(Copyable):
             rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
             n, rows_of_point = rows.shape[:2]
             used = rows.shape[2] * self.chunk_size
-            geometry = np.empty((n, rows_of_point, CHUNK))
+            geometry = aligned.py_func(n * rows_of_point * CHUNK).reshape(n, rows_of_point, CHUNK)
             geometry[:] = rows[:, :, :1, 0]
             geometry[:, :, :used] = rows.reshape(n, rows_of_point, used)
             weights = np.zeros(CHUNK)

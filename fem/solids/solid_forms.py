@@ -261,9 +261,9 @@ _NUMPY_DILATED = SolidForms(
     energies=mean_dilatation.energies,
     stress=mean_dilatation.stress,
 )
-_add, _tangent = dilatation_loops.add_increment_gradient, dilatation_tangents.add_tangent
+_add = dilatation_loops.add_increment_gradient
 _first, _first_along = _dilated("first"), _dilated_along("first")
-_OF_DILATED = Loop(_add, _first, lambda q: (q, NO_COMPENSATION, q))
+_OF_DILATED = Loop(dilatation_loops.add_gradient, _at("first"))
 _DILATED = _NUMPY_DILATED._replace(
     loops={
         **_NUMPY_DILATED.loops,  # secant forms
@@ -271,8 +271,8 @@ _DILATED = _NUMPY_DILATED._replace(
         forms.MEAN_GRADIENT: (Loop(_add, _first, _between),),
         forms.DISCRETE_GRADIENT: (Loop(_add, _first_along, _between),),
         forms.INCREMENT_GRADIENT: (Loop(_add, _first_along),),
-        forms.HESSIAN: (Loop(_tangent, _dilated("second"), lambda q: (q, q)),),
-        forms.DISCRETE_HESSIAN: (Loop(_tangent, _dilated_along("second")),),
+        forms.HESSIAN: (Loop(dilatation_tangents.add_hessian, _at("second")),),
+        forms.DISCRETE_HESSIAN: (Loop(dilatation_tangents.add_discrete_hessian, _dilated_along("second")),),
         forms.VALUE: (Loop(dilatation_loops.write_values, _at("value")),),
     },
     forces=_OF_DILATED,

@@ -15,6 +15,7 @@ from math import sqrt
 import numpy as np
 
 from symplex.fem.compiled.kernels import inlined, kernel
+from symplex.fem.compiled.lanes import aligned
 from symplex.fem.compiled.vectors import (
     Sym3,
     add_at,
@@ -48,7 +49,7 @@ def set_neo_hookean(q, our, out, first, last):
     See `symplex.fem.solids.neo_hookean`.
     """
     q, lmbda, mu = q.ravel(), our.lmbda, our.mu
-    work = np.empty(9 * CHUNK)
+    work = aligned(9 * CHUNK)
     whole = out.shape[1] == NINE
     for chunk in chunks(first, last):
         n, constants, valid = our.counts[chunk], our.geometry[chunk], 0

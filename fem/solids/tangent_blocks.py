@@ -14,10 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.fem.compiled.kernels import formula, inlined
-from symplex.fem.compiled.lanes import add_lane_products
+from symplex.fem.compiled.lanes import add_block, add_lane_products, aligned, turn_block
 from symplex.fem.compiled.prefetch import prefetch
 from symplex.fem.compiled.vectors import added, outer, shifted
-from symplex.fem.solids.chunks import CHUNK, NINE, are_edges, elements_per_chunk, have_own_slopes, own_slopes
+from symplex.fem.solids import brick_tangents
+from symplex.fem.solids.chunks import (
+    CHUNK,
+    NINE,
+    are_bricks,
+    are_edges,
+    elements_per_chunk,
+    have_own_slopes,
+    own_slopes,
+)
 from symplex.fem.solids.increments import PLACES
 
 PART = 16
@@ -64,7 +73,7 @@ def of_nodes(H, place, component):
     )
 
 
-@inlined
+@formula
 def scatter_of_edges(H, elements, size, slots, out):
     """Add the tangents of the first linear tetrahedra in H to out [nnz · 9]."""
     for j in range(size):
@@ -84,14 +93,32 @@ def scatter_of_edges(H, elements, size, slots, out):
 
 
 @inlined
+def room_of_sums(our):
+    """Return room for what is half summed up of the points of an element, the first three blocks for other use."""
+    return aligned((3 + (brick_tangents.BLOCKS if are_bricks(our.slopes) else 0)) * BLOCK)
+
+
+@inlined
 def accumulate(H, our, chunk, g, start, symmetric, half, K):
-    """Add the tangents H at point g of the elements from ``start`` on to K; if symmetric below the diagonal only."""
+    """Add the tangents H at point g of the elements from ``start`` on to K; if symmetric below the diagonal only.
+
+    The points are to come in their order, from 0 on, where K is set to zero; half is `room_of_sums`. Of a linear
+    tetrahedron K stays as it is.
+    """
     slopes, geometry = our.slopes, our.geometry[chunk]
-    k = slopes.shape[1]
-    if have_own_slopes(slopes):
-        _accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
-    else:
-        _accumulate_together(H, slopes[g], k, symmetric, half, K)
+    points, k = slopes.shape[:2]
+    if are_bricks(slopes):
+        sums = half[3 * BLOCK :]
+        brick_tangents.add_point(H, g, symmetric, sums)
+        if g == points - 1:
+            brick_tangents.set_tangents(symmetric, sums, K)
+    elif not are_edges(slopes):
+        if g == 0:
+            K[:] = 0.0
+        if have_own_slopes(slopes):
+            _accumulate_apart(H, geometry, own_slopes(slopes, geometry) + start, k, symmetric, half, K)
+        else:
+            _accumulate_together(H, slopes[g], k, symmetric, half, K)
 
 
 @formula
@@ -122,23 +149,22 @@ def _accumulate_together(H, slopes, k, symmetric, half, K):
                 K[to + t] += x * half[t] + y * half[BLOCK + t] + z * half[2 * BLOCK + t]
 
 
-@inlined
+@formula
 def _scatter_of_nodes(K, k, symmetric, elements, size, slots, out):
-    """Add the tangents K of the first of 16 elements to out [nnz · 9]."""
+    """Add the tangents K of the first of 16 elements to out [nnz · 9]; K is work then."""
+    for m in range(k):
+        for n in range(m + 1 if symmetric else k):
+            turn_block(K, (k * m + n) * BLOCK)
     for j in range(size):
         to, following = slots[elements[j]], slots[elements[min(j + 1, size - 1)]]
         for m in range(k):
             for n in range(m + 1 if symmetric else k):
-                start, of = NINE * np.uint64(to[m, n]), (k * m + n) * BLOCK + j
+                of = (k * m + n) * BLOCK + 9 * j
                 _fetch_block(out, following[m, n])
-                for c in range(9):
-                    out[start + np.uint64(c)] += K[of + c * PART]
+                add_block(out, 9 * to[m, n], K, of, False)
                 if symmetric and n < m:  # the transposed block
-                    start = NINE * np.uint64(to[n, m])
                     _fetch_block(out, following[n, m])
-                    for r in range(3):
-                        for c in range(3):
-                            out[start + np.uint64(3 * c + r)] += K[of + (3 * r + c) * PART]
+                    add_block(out, 9 * to[n, m], K, of, True)
 
 
 @inlined

@@ -234,6 +234,10 @@ class Frames(Copyable):
         Fixed particles have none.
         """
         inwards = self._inwards(system, q, v)
+        if self._coupled(system):
+            out = self._nearest_rigid(system, q, force - system.apply_mass(inwards)) + inwards
+            out[system.fixed] = 0.0
+            return out
         out = self.resultants(system, force - nodal_mass(system)[:, None] * inwards, q)
         out = system.accelerations(out) + inwards
         out[system.fixed] = 0.0
@@ -271,9 +275,65 @@ class Frames(Copyable):
 
         They keep their momenta, and the rates of these.
         """
+        if self._coupled(system):
+            fixed = system.fixed
+            given_v, given_a = (np.where(fixed, one, 0.0) for one in (v, a))
+            v = self._nearest_rigid(system, q, system.apply_mass(np.where(fixed, 0.0, v))) + given_v
+            inwards = np.where(fixed, 0.0, self._inwards(system, q, v))
+            rest = np.where(fixed, 0.0, a) - inwards
+            return v, self._nearest_rigid(system, q, system.apply_mass(rest)) + inwards + given_a
         masses, v, a = nodal_mass(system), v.copy(), a.copy()
         make_rigid(q, v, a, self.nodes, self.is_rod, self.held, masses, system.fixed, *np.empty((3, *q.shape)))
         return v, a
+
+    def small_motions(self, q: Array) -> sp.csr_array:
+        """Return the small motions [3n, 3 (2f + k)] of nodes at q [n, 3]: u + θ × ρ of frames, u of the k others."""
+        n, f = len(q), len(self)
+        frame = np.full(n, -1)
+        frame[self.nodes] = np.arange(f)[:, None]
+        within, free = np.flatnonzero(frame >= 0), np.flatnonzero(frame < 0)
+        x, y, z = (q[within] - self.centers(q)[frame[within]]).T
+        zero = np.zeros_like(x)
+        turn = np.stack([zero, z, -y, -z, zero, x, y, -x, zero], axis=-1).reshape(-1, 3, 3)  # −ρ̂
+        column = np.empty(n, int)
+        column[within], column[free] = 2 * frame[within], 2 * f + np.arange(len(free))
+        rows = np.concatenate([np.arange(n), within])
+        columns = np.concatenate([column, 2 * frame[within] + 1])
+        blocks = np.concatenate([np.tile(np.eye(3), (n, 1, 1)), turn])
+        place = 3 * rows[:, None, None] + np.arange(3)[:, None], 3 * columns[:, None, None] + np.arange(3)
+        where = tuple(np.broadcast_to(index, blocks.shape).ravel() for index in place)
+        return sp.csr_array((blocks.ravel(), where), shape=(3 * n, 3 * (2 * f + len(free))))
+
+    def _coupled(self, system: Masses) -> bool:
+        """Return whether the mass couples particles of frames with others."""
+        return has_couplings(system, self.nodes)
+
+    def _nearest_rigid(self, system: Masses, q: Array, momenta: Array) -> Array:
+        """Return the velocities P z [n, 3] of rigid motions z with PᵀM P z = Pᵀ momenta, of a mass that is a matrix."""
+        from scipy.sparse.linalg import splu
+
+        P, f = self.small_motions(q), len(self)
+        held = np.zeros(3 * (2 * f + len(q) - len(np.unique(self.nodes))), bool)
+        of_frames = self.held | np.asarray(system.fixed[self.nodes].all(axis=(1, 2)))[:, None]
+        held[: 6 * f] = of_frames.ravel()
+        others = np.ones(len(q), bool)
+        others[self.nodes] = False
+        held[6 * f :] = system.fixed[others].ravel()
+        mass = P.T @ sp.kron(sp.csr_array(system.mass), sp.eye_array(3), format="csr") @ P
+        rods = np.flatnonzero(self.is_rod)
+        d = q[self.nodes[rods, 0]] - q[self.nodes[rods, 1]]
+        about = np.einsum("r,ri,rj->rij", nodal_mass(system)[self.nodes[rods, 0]], d, d)  # no momentum is about it
+        places = 6 * rods[:, None, None] + 3 + np.arange(3)[:, None], 6 * rods[:, None, None] + 3 + np.arange(3)
+        where = tuple(np.broadcast_to(index, about.shape).ravel() for index in places)
+        mass = sp.csr_array(mass) + sp.csr_array((about.ravel(), where), shape=mass.shape)
+        free, z = np.flatnonzero(~held), np.zeros(len(held))
+        if len(free):
+            basis = sp.csr_array(sp.csc_array(sp.eye_array(len(held)))[:, free])
+            mass, right = sp.csc_array(basis.T @ mass @ basis), (P.T @ momenta.ravel())[free]
+            size = 1.0 / np.sqrt(mass.diagonal())
+            factors = splu(sp.csc_array(mass * size[:, None] * size))
+            z[free] = size * factors.solve(size * right)
+        return np.asarray(P @ z, float).reshape(q.shape)
 
     def _inwards(self, system: Masses, q: Array, v: Array) -> Array:
         """Return the accelerations ω × (ω × ρ) [n, 3] of frames that rotate about their centres; zero elsewhere."""
@@ -528,6 +588,14 @@ def nodal_mass(system: Masses) -> Array:
     return np.asarray(system.mass if system.is_lumped else system.mass.diagonal(), float)
 
 
+def has_couplings(system: Masses, nodes: IntArray) -> bool:
+    """Return whether the mass is a matrix that couples some nodes with others."""
+    if system.is_lumped:
+        return False
+    couplings = sp.csr_array(system.mass - sp.diags_array(nodal_mass(system)))
+    return bool(np.any(couplings[nodes.ravel()].data))
+
+
 def nodes_and_degrees(system: Masses) -> tuple[int, int]:
     """Return how many nodes and degrees of freedom a system has; a frame is one node, with three rotations."""
     frames = getattr(system, "frames", None)
@@ -563,14 +631,11 @@ def require_frames(frames: Frames, system: Masses) -> None:
     Raises
     ------
     InvalidSystem
-        If it is not in space, the masses of particles of frames are not lumped, or only a part of a frame is fixed.
+        If it is not in space, a particle of a frame has no mass, or only a part of a frame is fixed.
     """
     if system.dim != 3:
         raise InvalidSystem(f"frames must be in a system of three dimensions, got {system.dim}.")
     require_nodes("a frame", frames.nodes, system.n_nodes)
-    couplings = None if system.is_lumped else sp.csr_array(system.mass - sp.diags_array(nodal_mass(system)))
-    if couplings is not None and np.any(couplings[frames.nodes.ravel()].data):
-        raise InvalidSystem("the particles of frames must have lumped masses, without couplings to other nodes.")
     if system.massless[frames.nodes].any():
         raise InvalidSystem("the particles of frames must have mass.")
     fixed = system.fixed[frames.nodes].reshape(len(frames), -1)

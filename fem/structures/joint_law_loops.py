@@ -8,6 +8,7 @@ import numpy as np
 
 from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.compiled.records import Nodes, Number, Numbers, Record, Rows
+from symplex.fem.structures.joint_loops import set_product
 
 _SMALL = 1e-4  # rad below which Δα/sin Δα is taken by its series
 _TURNED = 1e-3  # rad by which an angle may differ from what it was and has changed by
@@ -32,20 +33,8 @@ class CoordinateRecord(Record):
 @formula
 def _products(our, q0, q1, m, g):
     """Set m [p] and ∇m [p, k, 3] at the middle of two positions [n, 3]."""
-    nodes = our.nodes[0]
-    first = nodes[0]
     for p in range(len(m)):
-        m[p] = 0.0
-        for i in range(3):
-            x = 0.5 * (q0[first, i] + q1[first, i])
-            u, v = our.totals[p, 0] * x + our.left_constant[p, i], our.totals[p, 1] * x + our.right_constant[p, i]
-            for a in range(1, len(nodes)):
-                d = 0.5 * (q0[nodes[a], i] + q1[nodes[a], i]) - x
-                u += our.left[p, a] * d
-                v += our.right[p, a] * d
-            m[p] += u * v
-            for a in range(len(nodes)):
-                g[p, a, i] = our.left[p, a] * v + our.right[p, a] * u
+        m[p] = set_product(our, our.nodes[0], q0, q1, p, g[p], 0)
 
 
 @formula

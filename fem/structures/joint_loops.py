@@ -60,17 +60,28 @@ class ConditionsRecord(Record):
 
 
 @inlined
-def _components(of, q, c, i):
-    """Return a component of u and of v of a condition."""
-    nodes = of.nodes[c]
+def _components(of, nodes, q0, q1, c, i):
+    """Return a component of u and of v of a product at the middle of two positions."""
     first = nodes[0]  # weights 1/4r of positions far from the origin would lose digits
-    u = of.totals[c, 0] * q[first, i] + of.left_constant[c, i]
-    v = of.totals[c, 1] * q[first, i] + of.right_constant[c, i]
+    x = 0.5 * (q0[first, i] + q1[first, i])
+    u, v = of.totals[c, 0] * x + of.left_constant[c, i], of.totals[c, 1] * x + of.right_constant[c, i]
     for a in range(1, len(nodes)):
-        d = q[nodes[a], i] - q[first, i]
+        d = 0.5 * (q0[nodes[a], i] + q1[nodes[a], i]) - x
         u += of.left[c, a] * d
         v += of.right[c, a] * d
     return u, v
+
+
+@formula
+def set_product(of, nodes, q0, q1, c, slopes, place):
+    """Set rows of slopes [·, 3] from a place on to the derivative of u·v at the middle of two positions; return u·v."""
+    total = 0.0
+    for i in range(3):
+        u, v = _components(of, nodes, q0, q1, c, i)
+        total += u * v
+        for a in range(len(nodes)):
+            slopes[place + a, i] = of.left[c, a] * v + of.right[c, a] * u
+    return total
 
 
 @kernel
@@ -80,7 +91,7 @@ def write_joint_values(q, of, out, first, last):
     for c in range(first, last):
         total = 0.0
         for i in range(3):
-            u, v = _components(of, q, c, i)
+            u, v = _components(of, of.nodes[c], q, q, c, i)
             total += u * v
         out[c] = total - of.offset[c]
         check += out[c]
@@ -88,18 +99,12 @@ def write_joint_values(q, of, out, first, last):
 
 
 @kernel
-def add_joint_gradients(q, of, out, first, last):
-    """Add ∂g/∂x to rows [c·k, 3], one for each node of each condition; return a sum that is finite if they are."""
-    check, place = 0.0, 0
-    k = of.nodes.shape[1]
+def write_joint_gradients(q, of, out, first, last):
+    """Write ∂g/∂x to rows [c·k, 3], one for each node of each condition; return a sum that is finite if they are."""
+    check, k = 0.0, of.nodes.shape[1]
     for c in range(first, last):
-        for i in range(3):
-            u, v = _components(of, q, c, i)
-            for a in range(k):
-                value = of.left[c, a] * v + of.right[c, a] * u
-                out[place + a, i] += value
-                check += value
-        place += k
+        place = k * (c - first)
+        check += set_product(of, of.nodes[c], q, q, c, out, place)
     return check
 
 
@@ -107,13 +112,7 @@ def add_joint_gradients(q, of, out, first, last):
 def write_conditions(of, q, values, gradients):
     """Write g [c] and ∂g/∂x [c, 8, 3] at positions q [n, 3]."""
     for c in range(len(of.nodes)):
-        total = 0.0
-        for i in range(3):
-            u, v = _components(of, q, c, i)
-            total += u * v
-            for a in range(8):
-                gradients[c, a, i] = of.left[c, a] * v + of.right[c, a] * u
-        values[c] = total - of.offset[c]
+        values[c] = set_product(of, of.nodes[c], q, q, c, gradients[c], 0) - of.offset[c]
 
 
 @kernel
@@ -184,15 +183,16 @@ class AlongRooms(NamedTuple):
 
 def along_rooms(c: int) -> AlongRooms:
     """Return the rooms for many conditions."""
-    numbers, of_nodes = (np.zeros(c) for _ in range(3)), (np.zeros((c, 8, 3)) for _ in range(2))
-    return AlongRooms(*of_nodes, *numbers, np.zeros(c, np.int64), np.zeros((c, c)), np.zeros((18, 7)))
+    of_nodes, numbers = np.zeros((2, c, 8, 3)), np.zeros((3, c))
+    rest = np.zeros(c, np.int64), np.zeros((c, c)), np.zeros((18, 7))
+    return AlongRooms(of_nodes[0], of_nodes[1], numbers[0], numbers[1], numbers[2], *rest)
 
 
 @kernel
-def factorise_along(of, condition, side, of_frame, q, frames, is_rod, held, masses, fixed, rooms, force, motion):
+def factorise_along(of, condition, side, ends, q, frames, is_rod, held, masses, fixed, rooms, force, motion):
     """Factorise G M⁻¹ Gᵀ for rigid motions of frames at positions q [n, 3]; return the number of its independent rows.
 
-    The conditions and the sides and frames [k] of all that they are on are those of `Joints.ends`; force and motion
+    Conditions, sides and frames or nodes [k] of all that they are on are those of `Joints.ends`; force and motion
     [n, 3] are rooms.
     """
     gradients, moved, scale, matrix = rooms.gradients, rooms.moved, rooms.scale, rooms.matrix
@@ -203,18 +203,24 @@ def factorise_along(of, condition, side, of_frame, q, frames, is_rod, held, mass
         for j in range(c):
             matrix[k, j] = 0.0
     for j in range(len(condition)):
-        column, first, frame = condition[j], 4 * side[j], of_frame[j]
+        column, first, frame = condition[j], 4 * side[j], ends[j]
         for b in range(first, first + 4):
             for i in range(3):
                 force[of.nodes[column, b], i] = gradients[column, b, i]
-        write_rigid_force(frame, force, q, frames, is_rod, held, masses, of_one, motion)
-        for b in range(first, first + 4):
+        if frame >= 0:
+            write_rigid_force(frame, force, q, frames, is_rod, held, masses, of_one, motion)
+        last = first + (4 if frame >= 0 else 1)  # of a node by itself, which is there four times
+        for b in range(first, last):
             node = of.nodes[column, b]
             for i in range(3):
-                motion[node, i] *= 0.0 if fixed[node, i] else 1.0 / masses[node]
+                resultant = motion[node, i] if frame >= 0 else gradients[column, b, i]
+                motion[node, i] = 0.0 if fixed[node, i] else resultant / masses[node]
                 moved[column, b, i] = motion[node, i]
+        for b in range(last, first + 4):
+            for i in range(3):
+                moved[column, b, i] = 0.0
         for k in range(len(condition)):
-            if of_frame[k] == frame:
+            if ends[k] == frame:
                 row = condition[k]
                 for b in range(4 * side[k], 4 * side[k] + 4):
                     for i in range(3):

@@ -7,13 +7,15 @@ both frames, these forces have no resultant and no moment.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, final, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, Self, final, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,11 +35,11 @@ from symplex.fem.structures.frames import Frames, nodal_mass
 from symplex.fem.structures.joint_loops import (
     Conditions,
     ConditionsRecord,
-    add_joint_gradients,
     along_rooms,
     factorise_along,
     keep_along,
     write_conditions,
+    write_joint_gradients,
     write_joint_values,
 )
 
@@ -137,9 +139,178 @@ class JointReaction(Summarized):
     determined: bool
 
 
+class Connection(Constraint, ABC):
+    """Conditions between a frame and something else: another frame, the ground, or nodes.
+
+    Attributes
+    ----------
+    kind : str
+    bodies : (int [4], int [4] or None)
+        The particles of the frames; None for the second one: the ground, or what has no frame.
+    nodes : int32 [c, k]
+        The particles of each condition, those of the first frame first; of k = 5 the last one is a node by itself.
+    products : Products
+        u·v of each condition.
+    offset : float64 [c]
+        c.
+    given : dict of str to TimeFunction
+        The angle and displacement that are given, whose conditions are the last.
+    """
+
+    kind: str
+    bodies: tuple[IntArray, IntArray | None]
+    products: Products
+    offset: Array
+    given: Mapping[str, TimeFunction] = MappingProxyType({})
+
+    @abstractmethod
+    def point(self, q: Array) -> Array:
+        """Return the point [3] in m about which moments on the first frame are, at positions q [n, 3]."""
+
+    # -- as a constraint ------------------------------------------------------------------------------------------
+
+    def value(self, x: Array) -> Array:
+        """Return g [c] at the positions x [c, k, 3] in m: in m of points, as cosines of directions."""
+        return self.products.value(x) - self.offset
+
+    def gradient(self, x: Array) -> Array:
+        """Return ∂g/∂x [c, k, 3]."""
+        return self.products.gradient(x)
+
+    def hessian(self, x: Array) -> Array:
+        """Return ∂²g/∂x² [c, 3k, 3k]: (l_a r_b + r_a l_b) 1."""
+        c, k = self.nodes.shape
+        return np.einsum("cab,ij->caibj", self.products.scalars, np.eye(3)).reshape(c, 3 * k, 3 * k)
+
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return the gradient at the middle of x0 and x1 [c, k, 3], whose product with x1 − x0 is g(x1) − g(x0)."""
+        return self.gradient(0.5 * (x0 + x1))
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return its derivative [c, 3k, 3k] with respect to x1."""
+        return 0.5 * self.hessian(x1)
+
+    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
+        """Return the calls that write g and ∂g/∂x in space."""
+        if dim != 3:
+            return None
+        of = self.products
+        record = ConditionsRecord(
+            nodes=np.ascontiguousarray(self.nodes),
+            **{"left": of.left, "right": of.right, "totals": np.hstack(of.totals), "offset": self.offset},
+            left_constant=of.left_constant,
+            right_constant=of.right_constant,
+        )
+        every = whole(len(self.nodes))
+        return Call(write_joint_values, record, every), Call(write_joint_gradients, record, every)
+
+    def drives(self, first: int = 0, width: int | None = None) -> list[Drive]:
+        """Return the conditions of what is given, whose rows count from a first one, with weights of many particles."""
+        return []
+
+    def with_time(self) -> Self:
+        """Return a copy whose conditions of what is given `take_time` sets."""
+        found = copy(self)
+        found.products, found.offset = Products(self.products.padded(self.nodes.shape[1])), self.offset.copy()
+        return found
+
+    def take_time(self, t: float) -> None:
+        """Let the conditions of what is given be those of a time in s; their arrays stay where they are."""
+        for drive in self.drives():
+            (_, (weights, constant)), self.offset[drive.row] = drive.condition((t,))
+            self.products.right[drive.row], self.products.right_constant[drive.row] = weights, constant
+        self.products.__dict__.pop("scalars", None)
+
+    # -- what it shows --------------------------------------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The relative motions that are reported: ``angle`` about the axis, ``displacement`` along it."""
+        return coordinates_of(self.kind)
+
+    def products_of(self, coordinate: str) -> Products:
+        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
+        self._require_coordinate(coordinate)
+        return Products(self.pairs_of(coordinate))
+
+    def pairs_of(self, coordinate: str) -> list[tuple[_Term, _Term]]:
+        """Return u and v of these products; a coupling has none."""
+        return []
+
+    def angle(self, q: Array) -> float:
+        """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
+
+        Parameters
+        ----------
+        q : float64 [n, 3]
+            Positions in m.
+
+        Returns
+        -------
+        float
+            In rad.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies rotate about no axis, or about several.
+        """
+        cosine, sine = self._value_of("angle", q)
+        return float(np.arctan2(sine, cosine))
+
+    def displacement(self, q: Array) -> float:
+        """Return by how many m the first body has moved along the axis, seen from the second one.
+
+        Raises
+        ------
+        InvalidSystem
+            If the joint lets bodies move along no axis.
+        """
+        return float(self._value_of("displacement", q)[0])
+
+    def rate(self, coordinate: str, q: Array, v: Array) -> float:
+        """Return the rate of its ``"angle"`` in rad/s, or of its ``"displacement"`` in m/s.
+
+        Parameters
+        ----------
+        coordinate : {"angle", "displacement"}
+        q, v : float64 [n, 3]
+            Positions in m and velocities in m/s.
+
+        Raises
+        ------
+        InvalidSystem
+            If it has no such coordinate.
+        """
+        products = self.products_of(coordinate)
+        x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
+        rates = np.einsum("cai,cai->c", products.gradient(x), moving)
+        if coordinate == "displacement":
+            return float(rates[0])
+        cosine, sine = products.value(x)
+        return float((cosine * rates[1] - sine * rates[0]) / (cosine**2 + sine**2))
+
+    def _value_of(self, coordinate: str, q: Array) -> Array:
+        products = self.products_of(coordinate)
+        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
+
+    def _require_coordinate(self, coordinate: str) -> None:
+        if coordinate not in self.coordinates:
+            raise InvalidSystem(f"{type(self).__name__}: a {self.kind} joint has no {coordinate}.")
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """Return the columns of histories for this name: force, moment, angle and displacement."""
+        return columns_of(self.kind, name)
+
+    def observed(self, name: str, q: Array, reaction: JointReaction) -> dict[str, float]:
+        """Return what these columns hold at positions q [n, 3]."""
+        shown = components(f"{name}_force", reaction.force) | components(f"{name}_moment", reaction.moment)
+        return shown | {f"{name}_{what}": getattr(self, what)(q) for what in self.coordinates}
+
+
 @checked
 @final
-class Joint(Constraint):
+class Joint(Connection):
     """A joint between two frames, or a frame and the ground: some of their relative motions are impossible.
 
     ===========  =====================================  ===========================
@@ -269,54 +440,7 @@ class Joint(Constraint):
             "rigid": [*same, *parallel, no_rotation],
         }[self.kind]
 
-    # -- as a constraint ------------------------------------------------------------------------------------------
-
-    def value(self, x: Array) -> Array:
-        """Return g [c] at the positions x [c, k, 3] in m: in m of points, as cosines of directions."""
-        return self.products.value(x) - self.offset
-
-    def gradient(self, x: Array) -> Array:
-        """Return ∂g/∂x [c, k, 3]."""
-        return self.products.gradient(x)
-
-    def hessian(self, x: Array) -> Array:
-        """Return ∂²g/∂x² [c, 3k, 3k]: (l_a r_b + r_a l_b) 1."""
-        c, k = self.nodes.shape
-        return np.einsum("cab,ij->caibj", self.products.scalars, np.eye(3)).reshape(c, 3 * k, 3 * k)
-
-    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
-        """Return the gradient at the middle of x0 and x1 [c, k, 3], whose product with x1 − x0 is g(x1) − g(x0)."""
-        return self.gradient(0.5 * (x0 + x1))
-
-    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
-        """Return its derivative [c, 3k, 3k] with respect to x1."""
-        return 0.5 * self.hessian(x1)
-
-    def condition_calls(self, dim: int) -> tuple[Call, Call] | None:
-        """Return the calls that write g and ∂g/∂x in space."""
-        if dim != 3:
-            return None
-        of = self.products
-        record = ConditionsRecord(
-            nodes=np.ascontiguousarray(self.nodes),
-            **{"left": of.left, "right": of.right, "totals": np.hstack(of.totals), "offset": self.offset},
-            left_constant=of.left_constant,
-            right_constant=of.right_constant,
-        )
-        every = whole(len(self.nodes))
-        return Call(write_joint_values, record, every), Call(add_joint_gradients, record, every)
-
     # -- what it shows --------------------------------------------------------------------------------------------
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """The relative motions that are reported: ``angle`` about the axis, ``displacement`` along it."""
-        return coordinates_of(self.kind)
-
-    def products_of(self, coordinate: str) -> Products:
-        """Return the cosine and sine of the angle, or the displacement, as products of particles `nodes`."""
-        self._require_coordinate(coordinate)
-        return Products(self.pairs_of(coordinate))
 
     def pairs_of(self, coordinate: str) -> list[tuple[_Term, _Term]]:
         """Return u and v of these products."""
@@ -324,37 +448,6 @@ class Joint(Constraint):
         if coordinate == "angle":
             return [(a.directions[0], b.directions[0]), (a.directions[0], b.directions[1])]
         return [(b.directions[2], (a.point[0] - b.point[0], a.point[1] - b.point[1]))]
-
-    def angle(self, q: Array) -> float:
-        """Return by which angle the first body has rotated about the axis, seen from the second one: −π to π.
-
-        Parameters
-        ----------
-        q : float64 [n, 3]
-            Positions in m.
-
-        Returns
-        -------
-        float
-            In rad.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies rotate about no axis, or about several.
-        """
-        cosine, sine = self._value_of("angle", q)
-        return float(np.arctan2(sine, cosine))
-
-    def displacement(self, q: Array) -> float:
-        """Return by how many m the first body has moved along the axis, seen from the second one.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies move along no axis.
-        """
-        return float(self._value_of("displacement", q)[0])
 
     def drives(self, first: int = 0, width: int | None = None) -> list[Drive]:
         """Return the conditions of what is given, whose rows count from a first one, with weights of many particles."""
@@ -365,49 +458,6 @@ class Joint(Constraint):
             found.append(Drive(row + k, coordinate, function, pairs))
         return found
 
-    def with_time(self) -> Joint:
-        """Return a copy whose conditions of what is given `take_time` sets."""
-        found = copy(self)
-        found.products, found.offset = Products(self.products.padded(self.nodes.shape[1])), self.offset.copy()
-        return found
-
-    def take_time(self, t: float) -> None:
-        """Let the conditions of what is given be those of a time in s; their arrays stay where they are."""
-        for drive in self.drives():
-            (_, (weights, constant)), self.offset[drive.row] = drive.condition((t,))
-            self.products.right[drive.row], self.products.right_constant[drive.row] = weights, constant
-        self.products.__dict__.pop("scalars", None)
-
-    def rate(self, coordinate: str, q: Array, v: Array) -> float:
-        """Return the rate of its ``"angle"`` in rad/s, or of its ``"displacement"`` in m/s.
-
-        Parameters
-        ----------
-        coordinate : {"angle", "displacement"}
-        q, v : float64 [n, 3]
-            Positions in m and velocities in m/s.
-
-        Raises
-        ------
-        InvalidSystem
-            If it has no such coordinate.
-        """
-        products = self.products_of(coordinate)
-        x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
-        rates = np.einsum("cai,cai->c", products.gradient(x), moving)
-        if coordinate == "displacement":
-            return float(rates[0])
-        cosine, sine = products.value(x)
-        return float((cosine * rates[1] - sine * rates[0]) / (cosine**2 + sine**2))
-
-    def _value_of(self, coordinate: str, q: Array) -> Array:
-        products = self.products_of(coordinate)
-        return products.value(np.repeat(q[self.nodes[:1]], len(products.left), axis=0))
-
-    def _require_coordinate(self, coordinate: str) -> None:
-        if coordinate not in self.coordinates:
-            raise InvalidSystem(f"Joint: a {self.kind} joint has no {coordinate}.")
-
     def point(self, q: Array, body: int = 0) -> Array:
         """Return where its point in the first or second body is [3], in m, at positions q [n, 3]."""
         weights, constant = self._ends[body].point
@@ -415,17 +465,8 @@ class Joint(Constraint):
         total = np.round(weights.sum())
         return weights @ (x - x[0]) + (total * x[0] + constant)
 
-    def columns(self, name: str) -> tuple[Column, ...]:
-        """Return the columns of histories for a joint of this name: force, moment, angle and displacement."""
-        return columns_of(self.kind, name)
 
-    def observed(self, name: str, q: Array, reaction: JointReaction) -> dict[str, float]:
-        """Return what these columns hold at positions q [n, 3]."""
-        shown = components(f"{name}_force", reaction.force) | components(f"{name}_moment", reaction.moment)
-        return shown | {f"{name}_{what}": getattr(self, what)(q) for what in self.coordinates}
-
-
-def coordinates_of(kind: JointKind) -> tuple[str, ...]:
+def coordinates_of(kind: str) -> tuple[str, ...]:
     """Return the relative motions of joints of a kind that are reported: ``angle``, ``displacement``."""
     of_kinds: dict[str, tuple[str, ...]] = {
         "revolute": ("angle",),
@@ -436,7 +477,7 @@ def coordinates_of(kind: JointKind) -> tuple[str, ...]:
     return of_kinds.get(kind, ())
 
 
-def columns_of(kind: JointKind, name: str) -> tuple[Column, ...]:
+def columns_of(kind: str, name: str) -> tuple[Column, ...]:
     """Return the columns of histories for a joint of a kind and name."""
     more = {"angle": Column(f"{name}_angle", "rad", "other", "joint angles", "end")}
     more["displacement"] = Column(f"{name}_displacement", "m", "length", "joint displacements", "end")
@@ -456,12 +497,7 @@ class _End:
             self.point: _Term = zero, at
             self.directions: list[_Term] = [(zero, axis) for axis in axes]
             return
-        x = points[body]
-        center = x.mean(axis=0)
-        arms = x - center
-        size = float(np.abs(arms).max())
-        scaled = arms / size
-        per_unit = np.linalg.solve(scaled.T @ scaled, scaled.T) / size  # of a vector fixed in it: Σ_a (e·w_a) x_a
+        center, per_unit = _center_and_weights(points[body])
         places = np.array([int(np.flatnonzero(stencil == node)[0]) for node in body])
 
         def placed(weights: Array) -> Array:
@@ -473,9 +509,22 @@ class _End:
         self.directions = [(placed(axis @ per_unit), np.zeros(3)) for axis in axes]
 
 
+def _center_and_weights(x: Array) -> tuple[Array, Array]:
+    """Return the centre [3] of particles x [4, 3], and w [3, 4] with Σ_a (e·w_a) x_a a vector e fixed in them."""
+    center = x.mean(axis=0)
+    arms = x - center
+    size = float(np.abs(arms).max())
+    scaled = arms / size
+    return center, np.linalg.solve(scaled.T @ scaled, scaled.T) / size
+
+
+def weights_in_frame(x: Array, points: Array) -> Array:
+    """Return the weights [m, 4] of particles x [4, 3] of points [m, 3] that are fixed in their frame."""
+    center, per_unit = _center_and_weights(x)
+    return 0.25 + (points - center) @ per_unit
+
+
 def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, IntArray | None]:
-    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-        raise InvalidSystem(f"Joint: points must be finite, of shape (n, 3), got {points.shape}.")
     if len(bodies) != 2 or bodies[0] is None:
         raise InvalidSystem("Joint: bodies must be two: the particles of a frame, and those of another one or None.")
     found = []
@@ -483,21 +532,34 @@ def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, In
         if body is None:
             found.append(None)
             continue
-        nodes = node_indices("Joint", np.ravel(body))
-        if len(nodes) != 4 or len(set(nodes.tolist())) < 4:
-            raise InvalidSystem(f"Joint: a body must be the four particles of a frame, got {nodes.tolist()}.")
-        require_nodes("Joint", nodes, len(points))
-        arms = points[nodes] - points[nodes].mean(axis=0)
-        size = float(np.abs(arms).max(initial=0.0))
-        if size < _SMALLEST or np.linalg.matrix_rank(arms, tol=_FLAT * size) < 3:
-            raise InvalidSystem(
-                f"Joint: the particles {nodes.tolist()} of a body must not be at one place or in a plane."
-            )
-        found.append(nodes)
+        found.append(body_of("Joint", body, points))
     first, second = found
     if second is not None and set(first.tolist()) & set(second.tolist()):
         raise InvalidSystem("Joint: the two bodies must be different frames.")
     return first, second
+
+
+def body_of(owner: str, body: Nodes, points: Array) -> IntArray:
+    """Return the four particles of a frame.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not four that span space.
+    """
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise InvalidSystem(f"{owner}: points must be finite, of shape (n, 3), got {points.shape}.")
+    nodes = node_indices(owner, body)
+    if len(nodes) != 4 or len(set(nodes.tolist())) < 4:
+        raise InvalidSystem(f"{owner}: a body must be the four particles of a frame, got {nodes.tolist()}.")
+    require_nodes(owner, nodes, len(points))
+    arms = points[nodes] - points[nodes].mean(axis=0)
+    size = float(np.abs(arms).max(initial=0.0))
+    if size < _SMALLEST or np.linalg.matrix_rank(arms, tol=_FLAT * size) < 3:
+        raise InvalidSystem(
+            f"{owner}: the particles {nodes.tolist()} of a body must not be at one place or in a plane."
+        )
+    return nodes
 
 
 def _vector(name: str, given: ArrayLike) -> Array:
@@ -560,12 +622,12 @@ class Drive:
 
 
 @final
-class Joints(Mapping[str, Joint]):
+class Joints(Mapping[str, Connection]):
     """The joints of a system by name, and the multipliers that keep them at a state.
 
     Parameters
     ----------
-    joints : mapping of str to Joint
+    joints : mapping of str to Connection
     frames : Frames or None
 
     Attributes
@@ -578,6 +640,8 @@ class Joints(Mapping[str, Joint]):
         Particles of each condition; for joints to the ground the first one again where there is none.
     frame : int [c, 2]
         The frames of the first four and the last four of these; −1: the ground.
+    single : int [c]
+        Nodes by themselves, which are the last four of these then; −1: none.
     products : Products
         With the weight 0 where there is no particle.
     offset : float64 [c]
@@ -588,7 +652,7 @@ class Joints(Mapping[str, Joint]):
         If a body is not a frame of the system.
     """
 
-    def __init__(self, joints: Mapping[str, Joint], frames: Frames | None):
+    def __init__(self, joints: Mapping[str, Connection], frames: Frames | None):
         self._joints, self._frames = dict(joints), frames
         if not joints:
             self.size = 0
@@ -600,10 +664,13 @@ class Joints(Mapping[str, Joint]):
         of_particles = {tuple(sorted(row)): f for f, row in enumerate(frames.nodes.tolist())}
         c = int(ends[-1])
         self.nodes = np.zeros((c, 8), np.int32)
-        self.frame = np.full((c, 2), -1, np.int64)
+        self.frame, self.single = np.full((c, 2), -1, np.int64), np.full(c, -1, np.int64)
         for (name, joint), part in zip(joints.items(), self.parts, strict=True):
-            self.nodes[part] = joint.nodes[:, :1]
-            self.nodes[part, : joint.nodes.shape[1]] = joint.nodes
+            k = joint.nodes.shape[1]
+            self.nodes[part] = joint.nodes[:, :1] if k == 4 else joint.nodes[:, -1:]
+            self.nodes[part, :k] = joint.nodes
+            if k == 5:
+                self.single[part] = joint.nodes[:, 4]
             for side, body in enumerate(joint.bodies):
                 if body is None:
                     continue
@@ -678,7 +745,7 @@ class Joints(Mapping[str, Joint]):
         assert self._frames is not None, "joints are between frames"
         return self._frames
 
-    def __getitem__(self, name: str) -> Joint:
+    def __getitem__(self, name: str) -> Connection:
         return self._joints[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -700,18 +767,37 @@ class Joints(Mapping[str, Joint]):
         return self.nodes[[part.start for part in self.parts]]
 
     def require_movable(self, system: Masses) -> None:
-        """Check that no joint is between frames that are fixed, or such a frame and the ground.
+        """Check that no joint is between frames that are fixed, or such a frame and the ground, and what nodes are.
 
         Raises
         ------
         InvalidSystem
-            If one is.
+            If one is; or a node that moves with a frame is held, of a frame itself, or without a mass of its own.
         """
         for name, joint in self.items():
             if system.fixed[joint.nodes[0]].all():
                 raise InvalidSystem(
                     f"joint '{name}' is on fixed particles only, so that it does nothing. Leave it out."
                 )
+        if not self or not (self.single >= 0).any():
+            return
+        coupled = None if system.is_lumped else abs(sp.csr_array(system.mass) - sp.diags_array(nodal_mass(system)))
+        of_frames = np.zeros(system.n_nodes, bool)
+        of_frames[self._of_joints().nodes] = True
+        for condition, node in enumerate(self.single.tolist()):
+            if node < 0:
+                continue
+            reasons = {
+                "is held or moved by a support": system.fixed[node].any(),
+                "is a particle of a frame; join frames by a rigid Joint": of_frames[node],
+                "has no mass": system.massless[node],
+                "has a consistent mass; take lumped masses": coupled is not None and coupled[[node]].data.any(),
+            }
+            for reason, holds in reasons.items():
+                if holds:
+                    raise InvalidSystem(
+                        f"'{self.name_of(condition)}' lets node {node} move with a frame, but it {reason}."
+                    )
 
     def require_closed(self, system: Masses, q: Array, v: Array | None, required_by: str) -> None:
         """Check that positions q satisfy joints to round-off, and velocities v [n, 3], if there are any, nearly.
@@ -824,15 +910,20 @@ class Joints(Mapping[str, Joint]):
         rates = np.einsum("cai,cai->c", gradients, a[self.nodes]) + self.bends(v)
         for drive in () if at_rest else self._drives:
             rates[drive.row] += drive.rates(self._time, q[self.nodes[drive.row]], v[self.nodes[drive.row]])[1]
-        compliance = frames.compliance(system, q)
-        resultants = self.resultants(q, gradients).reshape(self.size, 2, 6)
-        condition, side = np.nonzero(self.frame >= 0)
-        frame, of_frame = self.frame[condition, side], resultants[condition, side]
-        columns = (6 * frame[:, None] + np.arange(6)).ravel()
-        rows = np.repeat(condition, 6)
-        G = sp.csr_array((of_frame.ravel(), (rows, columns)), shape=(self.size, 6 * len(frames)))
-        moved = np.einsum("kij,kj->ki", compliance[frame], of_frame)
-        by_force = sp.csr_array((moved.ravel(), (rows, columns)), shape=G.shape)
+        condition, side, of = self.ends
+        resultants = self.resultants(q, gradients).reshape(self.size, 2, 6)[condition, side]
+        framed = of >= 0
+        resultants[~framed, 3:] = 0.0
+        moved = np.empty_like(resultants)
+        moved[framed] = np.einsum("kij,kj->ki", frames.compliance(system, q)[of[framed]], resultants[framed])
+        nodes, mass = -1 - of[~framed], nodal_mass(system)
+        moved[~framed, :3] = np.where(system.fixed[nodes], 0.0, 1.0 / mass[nodes][:, None]) * resultants[~framed, :3]
+        moved[~framed, 3:] = 0.0
+        _, place = np.unique(np.where(framed, of, len(frames) - 1 - of), return_inverse=True)
+        columns, rows = (6 * place[:, None] + np.arange(6)).ravel(), np.repeat(condition, 6)
+        shape = self.size, 6 * (int(place.max()) + 1)
+        G = sp.csr_array((resultants.ravel(), (rows, columns)), shape=shape)
+        by_force = sp.csr_array((moved.ravel(), (rows, columns)), shape=shape)
         return _least(sp.csr_array(by_force @ G.T), rates)
 
     def accelerations(self, system: Masses, q: Array, v: Array, a: Array) -> Array:
@@ -844,9 +935,11 @@ class Joints(Mapping[str, Joint]):
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """All frames that conditions are on: the condition, which of its frames, and the frame, of each [k]."""
-        condition, side = map(np.ascontiguousarray, np.nonzero(self.frame >= 0))
-        return condition, side, self.frame[condition, side]
+        """All that conditions are on: the condition, which side of it, and the frame, or −1 − the node, of each [k]."""
+        of = self.frame.copy()
+        of[:, 1] = np.where(self.single >= 0, -1 - self.single, of[:, 1])
+        condition, side = np.nonzero((self.frame >= 0) | np.column_stack([np.zeros(self.size, bool), self.single >= 0]))
+        return np.ascontiguousarray(condition), np.ascontiguousarray(side), of[condition, side]
 
     @property
     def has_many(self) -> bool:

@@ -41,7 +41,7 @@ from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
-from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.assembly.pattern import Array, IntArray, Pattern, scatter_blocks
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.generalized_strains import GeneralizedStrains
 from symplex.fem.structures.plies import ShellProperties
@@ -211,6 +211,8 @@ class Shells(Summarized):
     _offsets: dict[str, Array]
     _shift: Array
     _thickness: Array
+    _masses: dict[str, Array]
+    _moments: Array
 
     def particles(self, nodes: Nodes) -> IntArray:
         """Return the particles [k, 2] of nodes of the mesh, or [k, 4] of nodes on folds.
@@ -305,6 +307,25 @@ class Shells(Summarized):
         arms = self.frames.rest_arms[of_fan]
         second = np.linalg.pinv(np.einsum("fai,faj->fij", arms, arms), rcond=1e-10, hermitian=True)
         return np.asarray(0.25 + np.einsum("fai,fij,fj->fa", arms, second, place - shift), float)
+
+    @cached_property
+    def consistent_mass(self) -> sp.csr_array:
+        """The consistent mass matrix [p, p] in kg: constant, so that energy and momenta are conserved with it too.
+
+        Centres and directors are interpolated as in the energy, bilinearly or linearly: T = ½ ∫ ρh |ċ|² + ρh³/12 |ḋ|².
+        Folds have the rotary inertia of lumped nodes in addition, without which some of it would be missing.
+        """
+        folds = np.flatnonzero(~self.frames.is_rod)
+        arms = self.frames.rest_arms[folds]
+        axes = arms @ np.linalg.inv(np.einsum("fai,faj->fij", arms, arms))  # weights of what turns with a frame
+        turning = self._moments[folds, None, None] / 3.0 * (axes @ axes.swapaxes(1, 2))
+        stencils = [*(energy.nodes for energy in self.energies.values()), self.frames.nodes[folds]]
+        pattern = Pattern(len(self.points), stencils)
+        values = np.zeros(len(pattern.indices))
+        for local, slots in zip([*self._masses.values(), turning], pattern.slots, strict=True):
+            scatter_blocks(0.5 * (local + local.swapaxes(1, 2)), slots, values[:, None, None])
+        n = len(self.points)
+        return sp.csr_array((values, pattern.indices, pattern.indptr), shape=(n, n))
 
     @cached_property
     def strains(self) -> dict[str, GeneralizedStrains]:
@@ -405,6 +426,7 @@ def shells(
     named: dict[str, _Part] = {}
     energies: dict[str, QuadraticMeasures] = {}
     recovery: dict[str, Array] = {}
+    masses: dict[str, Array] = {}
     directors_of: dict[str, Array] = {}
     for part, d in zip(parts, corners.of_parts, strict=True):
         on_fold = ~frames.is_rod[part.cells].all(axis=1)
@@ -412,7 +434,7 @@ def shells(
             if some.any():
                 named[name], directors_of[name] = part.of(some), d[some]
                 middles = part.offsets[some, None, None] * d[some] - nodal.shift[part.cells[some]]
-                energies[name], recovery[name] = _energy(named[name], frames, positions, d[some], middles)
+                energies[name], recovery[name], masses[name] = _energy(named[name], frames, positions, d[some], middles)
     return Shells(
         positions,
         mass,
@@ -428,6 +450,8 @@ def shells(
         {name: part.offsets for name, part in named.items()},
         nodal.shift,
         nodal.thickness,
+        masses,
+        nodal.moments,
     )
 
 
@@ -700,6 +724,8 @@ class _NodalMasses:
         The mean of elements at a node in m.
     smooth : bool [n]
         Which nodes are on no fold.
+    moments : float64 [n]
+        Masses times the square of the distance of particles, in kg m².
     shear : float64 [n]
         The stiffness of all elements in the plane, N₁₂/2ε₁₂, times the area of a node, in N m.
     """
@@ -734,6 +760,7 @@ class _NodalMasses:
         self._single[framed] = False
         self.shear = shear
         self._mass, self._radii = mass, np.maximum(np.sqrt(moment / mass), extent * np.sqrt(area))
+        self.moments = mass * self._radii**2
 
     def sides(self) -> Array:
         """Return how far both sides of the shell are from centres of nodes, along the directors of sides [n, 2]."""
@@ -755,8 +782,8 @@ class _NodalMasses:
 
 def _energy(
     part: _Part, frames: Frames, positions: Array, directors: Array, middles: Array
-) -> tuple[QuadraticMeasures, Array]:
-    """Return the energy of elements, and what of measures makes section forces in the middle [m, 8, i].
+) -> tuple[QuadraticMeasures, Array, Array]:
+    """Return the energy of elements, what of measures makes section forces in the middle [m, 8, i], and their masses.
 
     Directors of corners and the middle of the thickness there, from the centres of frames, are [m, k, 3].
     """
@@ -786,7 +813,20 @@ def _energy(
     vectors, rest = weights @ (x - x[:, :1]), np.zeros((m, ends[2]))
     for i, terms in enumerate(kind.measures):
         rest[:, i] = sum(c * (vectors[:, r] * vectors[:, s]).sum(axis=1) for r, s, c in terms)
-    return QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings), recovery
+    energy = QuadraticMeasures(nodes, weights, kind.measures, rest, stiffness, couplings=couplings)
+    return energy, recovery, _masses(part, of_c, of_d)
+
+
+def _masses(part: _Part, of_c: Array, of_d: Array) -> Array:
+    """Return the consistent masses [m, n, n] of elements, for weights [m, k, a] of particles in c and d of corners."""
+    shapes = part.kind.shapes
+    of_middle = of_c + part.per_element("center")[:, None, None] * of_d
+    out = np.zeros((len(of_c), of_c[0].size, of_c[0].size))
+    for kept, of in (("mass", of_middle), ("moment", of_d)):
+        at_points = np.einsum("pk,mka->mpka", shapes, of).reshape(len(of), len(shapes), -1)
+        weights = part.per_element(kept)[:, None] * part.areas * part.kind.weights
+        out += np.einsum("mp,mpa,mpb->mab", weights, at_points, at_points)
+    return out
 
 
 def _drills(

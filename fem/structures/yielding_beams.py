@@ -257,22 +257,22 @@ class _OfStrains:
         """Return none."""
         return np.zeros((0, dim, dim)), np.zeros((0, dim))
 
-    def value(self, y: Array) -> Array:
-        """Return W [m] in J."""
-        e = self._strains(y)
+    def value(self, x: Array) -> Array:
+        """Return W [m] in J at y."""
+        e = self._strains(x)
         end, part = self._of._end(e), self._of._part
         return part._potential(e, end) + part.dissipation(self._of._z, end)
 
-    def gradient(self, y: Array) -> Array:
+    def gradient(self, x: Array) -> Array:
         """Return ∂W/∂y [m, 1, 4]."""
-        e = self._strains(y)
+        e = self._strains(x)
         return (self._of._part._stresses(e, self._of._end(e))[:, _FLOWING] / self._root)[:, None]
 
-    def hessian(self, y: Array) -> Array:
+    def hessian(self, x: Array) -> Array:
         """Return ∂²W/∂y² [m, 4, 4]."""
         if self._of._frozen:
-            return np.broadcast_to(np.eye(4), (len(y), 4, 4))
-        tangent = self._of._part._returned(self._strains(y), self._of._z)[1]
+            return np.broadcast_to(np.eye(4), (len(x), 4, 4))
+        tangent = self._of._part._returned(self._strains(x), self._of._z)[1]
         return tangent / (self._root[:, :, None] * self._root[:, None, :])
 
     def _strains(self, y: Array) -> Array:

@@ -1,5 +1,7 @@
 """Decks of beams: what becomes of elements, sections, supports, forces and moments, by beam theory."""
 
+import tomllib
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -59,6 +61,17 @@ def test_moments_turn_and_twist(tmp_path):
     assert_allclose(structure.mass.sum(), 7850 * np.pi * (0.03**2 - 0.027**2 + 0.02**2))
 
 
+def test_an_ellipse_bends_and_twists(tmp_path):
+    """Of diameters 40 along direction 1 and 20 along direction 2: I = π a³ b/4, J = π a³ b³/(a² + b²)."""
+    oval = "".join(SECTION.format(name, "CIRC", "40, 20", "0, 0, 1") for name in ("INNER", "OUTER"))
+    u, *_ = at_rest(tmp_path, NODES + LINES + oval + STEEL + CLAMP + STATIC.format("5, 6, -3000"))
+    assert_allclose(u[4, 1], -3.0 * 2.0 / (E * np.pi / 4.0 * 0.02 * 0.01**3), rtol=1e-4)
+    u, *_ = at_rest(tmp_path, NODES + LINES + oval + STEEL + CLAMP + STATIC.format("5, 5, -3000"))
+    assert_allclose(u[4, 2], 3.0 * 2.0 / (E * np.pi / 4.0 * 0.02**3 * 0.01), rtol=1e-4)
+    section = tomllib.loads((tmp_path / "out" / "frame.toml").read_text())["beam"][0]["section"]
+    assert_allclose(section["J"], np.pi * (0.02 * 0.01) ** 3 / (0.02**2 + 0.01**2))
+
+
 def test_the_web_of_an_i_is_along_the_direction_2(tmp_path):
     beam = SECTION.format("INNER", "I", "100, 200, 100, 100, 9, 9, 6", "0, -1, 0")  # so that 2 = x × 1 is down
     beam += SECTION.format("OUTER", "I", "100, 200, 100, 100, 9, 9, 6", "0, 0, 1")  # lies on its side
@@ -111,7 +124,7 @@ def test_hinges_frequencies_and_motions(tmp_path):
         ("MATERIAL=STEEL, SECTION=BOX", "MATERIAL=STEEL, SECTION=BOX, OFFSET1=0.5", "beams with OFFSET1 from the line"),
         (BOX, "", "element 1 has no section"),
         ("ELSET=OUTER, MATERIAL", "ELSET=INNER, MATERIAL", "there is a second section of beams 'INNER'"),
-        ("1, 1, 6", "1, 1, 6\n5, 3, 3, 1.0", "node 5 of a beam or shell is moved by a support"),
+        ("1, 1, 6", "1, 1, 6\n5, 5, 5, 1.0", "node 5 of a beam or shell is turned by a support"),
         ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "loads P1 on beams and shells ('INNER')"),
         (
             "*STEP",
@@ -140,13 +153,76 @@ def test_forces_and_supports_are_in_local_directions(tmp_path):
     assert_allclose(u, plain, atol=1e-12)
 
 
-def test_beams_with_solids_are_refused(tmp_path):
-    solid = (
-        "*NODE\n11, 0, 0, 0\n12, 1, 0, 0\n13, 0, 1, 0\n14, 0, 0, 1\n*ELEMENT, TYPE=C3D4, ELSET=B\n9, 11, 12, 13, 14\n"
-    )
-    found = imported(tmp_path, NODES + solid + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10"))
+def test_beams_with_flat_elements_are_refused(tmp_path):
+    flat = "*NODE\n11, 0, 0, 0\n12, 1, 0, 0\n13, 0, 1, 0\n*ELEMENT, TYPE=CPS3, ELSET=B\n9, 11, 12, 13\n"
+    found = imported(tmp_path, NODES + flat + LINES + BOX + FLAT + STEEL + CLAMP + STATIC.format("5, 3, 10"))
     assert not found.scenarios
-    assert "beams together with elements C3D4 are not supported" in str(found.missed[0])
+    assert "beams together with elements CPS3 are not supported" in str(found.missed[0])
+
+
+BLOCK = (
+    "*NODE\n11, -100, -50, -50\n12, 0, -50, -50\n13, 0, 50, -50\n14, -100, 50, -50\n"
+    "15, -100, -50, 50\n16, 0, -50, 50\n17, 0, 50, 50\n18, -100, 50, 50\n"
+    "*ELEMENT, TYPE=C3D8, ELSET=BLOCK\n50, 11, 12, 13, 14, 15, 16, 17, 18\n"
+    "*SOLID SECTION, ELSET=BLOCK, MATERIAL=STEEL\n"
+    "*SURFACE, NAME=FACE\nBLOCK, S4\n"
+)
+RISING = "*AMPLITUDE, NAME=A\n0., 0., 1e-2, 1.\n"
+HELD = "*BOUNDARY\n11, 1, 3\n14, 1, 3\n15, 1, 3\n18, 1, 3\n"
+
+
+@pytest.mark.parametrize("kind", ["KINEMATIC\n1, 6", "DISTRIBUTING"])
+def test_a_beam_on_a_solid_bends_as_a_cantilever(tmp_path, kind):
+    """The side of a block, which is far stiffer, is coupled to the end of the beam."""
+    coupling = f"*COUPLING, REF NODE=1, SURFACE=FACE, CONSTRAINT NAME=C\n*{kind}\n"
+    load = STATIC.replace(", NLGEOM", "").format("5, 3, 10.\n12, 1, 1.")
+    text = NODES + LINES + BOX + FLAT + STEEL + BLOCK + HELD + coupling
+    found = imported(tmp_path, text + load)
+    assert not found.missed, found.report()
+    problem = Scenario.read(found.scenarios[1]).build()
+    beam = problem.beams["beams"]
+    u = beam.structure.frames.centers(beam.own(problem.state.q)) - beam.structure.frames.centers(beam.structure.points)
+    plain = NODES + LINES + BOX + FLAT + STEEL + CLAMP
+    clamped, *_ = at_rest(tmp_path, plain + load.replace("12, 1, 1.", "5, 3, 0."))
+    assert_allclose(u[4, 2], clamped[4, 2], rtol=3e-3)
+    assert [*found.bodies] == ["beams", "solids"]
+    # Shared nodes have one displacement; the force of the whole is the weight at the block's other end.
+    shared = text.replace(coupling, "").replace("1, 1, 2\n", "1, 12, 2\n") + "*BOUNDARY\n2, 1, 6\n"
+    found = imported(tmp_path, shared + STATIC.replace(", NLGEOM", "").format("5, 3, 10.\n12, 1, 1e5"))
+    assert not found.missed, found.report()
+    problem = Scenario.read(found.scenarios[1]).build()
+    beam = problem.beams["beams"]
+    frames, q = beam.structure.frames, problem.state.q
+    u = frames.centers(beam.own(q)) - frames.centers(beam.structure.points)
+    first = u[int(np.flatnonzero(found.bodies["beams"] == 12)[0])]
+    solid = problem.mesh.nodes_of("solids")
+    place = int(np.flatnonzero(found.bodies["solids"] == 12)[0])
+    of_solid = (q[: len(problem.mesh.points)] - problem.mesh.points)[solid[place]]
+    assert np.abs(first).max() > 1e-7
+    assert np.abs(first - of_solid).max() < 1e-3 * np.abs(first).max()
+
+
+def test_nodes_are_moved_in_part_and_linked_by_equations(tmp_path):
+    """The end moves by 2 mm across; then an equation gives the middle half the rotation of the end."""
+    text = NODES + LINES + BOX + FLAT + STEEL + CLAMP
+    forced, *_ = at_rest(tmp_path, text + STATIC.replace(", NLGEOM", "").format("5, 3, 1."))
+    moved, *_ = at_rest(tmp_path, text + "*STEP\n*STATIC\n*BOUNDARY\n5, 3, 3, 2.\n*END STEP\n")
+    assert_allclose(moved[4, 2], 2e-3, rtol=1e-3)
+    assert_allclose(moved / moved[4, 2], forced / forced[4, 2], atol=3e-3)
+    turned, *_ = at_rest(tmp_path, text + "*STEP\n*STATIC\n*BOUNDARY\n3, 5, 5, -1e-3\n*END STEP\n")
+    assert_allclose(turned[2, 2], 0.5e-3, rtol=2e-3)  # an end moment bends it to an arc, θ L/2
+    assert_allclose(turned[4, 2], 1.5e-3, rtol=2e-3)
+    linked = text + "*EQUATION\n2\n3, 5, 1., 5, 5, -0.5\n"
+    u, *_ = at_rest(tmp_path, linked + STATIC.replace(", NLGEOM", "").format("5, 3, 1."))
+    assert 0.0 < u[4, 2] < 0.9 * forced[4, 2]
+    found = imported(
+        tmp_path, text + RISING + "*STEP\n*DYNAMIC\n1e-3, 1e-2\n*BOUNDARY, AMPLITUDE=A\n5, 3, 3, 2.\n*END STEP\n"
+    )
+    assert not found.missed, found.report()
+    moving = Scenario.read(found.scenarios[1]).build()
+    state = moving.integrator.start(moving.system, moving.state).advance(0.01)
+    frames = moving.beams["part"].structure.frames
+    assert_allclose(frames.centers(moving.beams["part"].own(state.q))[4, 2], 2e-3, rtol=1e-3)
 
 
 def test_the_middle_of_three_nodes_is_the_second(tmp_path):

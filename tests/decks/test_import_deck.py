@@ -513,6 +513,26 @@ def test_rigid_ends_move_with_the_rotation_of_their_reference_node(tmp_path, mod
     assert stored == pytest.approx(0.5 * work, rel=1e-6)
 
 
+def test_a_rigid_body_needs_no_reference_node(tmp_path):
+    """Its first node is one; the end moves as it does with a node elsewhere."""
+    found = []
+    for where in ("", ", REF NODE=2001"):
+        text = bar(model=f"*NODE\n2001, 5., 0.5, 0.5\n*RIGID BODY, NSET=RIGHT{where}\n")
+        text = text.replace("LEFT, 1\n", "LEFT, 1, 3\n") + step("*STATIC", "*CLOAD", "RIGHT, 2, 1e4")
+        imported = import_deck(write(tmp_path, text), tmp_path / "out", overwrite=True)
+        assert not imported.missed, imported.report()
+        u, problem = displacements(imported)
+        found.append(u[problem.mesh.nodes_of("part")])
+    assert np.abs(found[0] - found[1]).max() < 1e-4 * np.abs(found[0]).max()
+
+
+def test_frequencies_take_the_place_of_a_static_procedure(tmp_path):
+    text = bar() + step("*STATIC\n*FREQUENCY", "3")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert "asks for 3 natural frequencies" in imported.scenarios[1].read_text()
+    assert any("*STATIC and *FREQUENCY" in remark for remark in imported.remarks)
+
+
 def test_rigid_elements_and_equations_of_rotations(tmp_path):
     """A rigid last row of elements turns with its reference node; the rotation of a second one is half of that."""
     nodes = "*NODE\n2001, 5., 0.5, 0.5\n2002, 5., 0.5, 0.5\n2003, -1., 0.5, 0.5\n"
@@ -554,7 +574,8 @@ def test_a_support_oblique_to_the_axes_lets_nodes_slide(tmp_path):
         ("*EQUATION\n2\n10, 1, 1., NOBODY, 1, 1.\n", "there is no set 'NOBODY'"),
         ("*TIE, NAME=T\nA, B\n", "'B' is no surface"),
         ("*KINEMATIC\n1, 3\n", "outside of a \\*COUPLING"),
-        ("*RIGID BODY, ELSET=BAR\n", "needs an NSET or ELSET, and a REF NODE"),
+        ("*RIGID BODY, REF NODE=10\n", "needs an NSET or ELSET"),
+        ("*RIGID BODY, NSET=RIGHT, ROT NODE=10\n", "with a ROT NODE needs a REF NODE"),
         ("*EQUATION\n2\n10, 11, 1., 11, 11, -1.\n", "an equation of temperatures; heat is not computed"),
         ("*EQUATION\n2\n10, 4, 1., 11, 4, -1.\n", "an equation has a rotation of node 10, which has none"),
     ],

@@ -254,18 +254,11 @@ def test_damped_beams_and_dashpots(tmp_path):
     ("text", "reported"),
     [
         (two_beams(0.5) + "*MPC\nPIN, 3, 4\n", "a *MPC PIN of the nodes 3 and 4, which are not at one place"),
-        (two_beams() + "*MPC\nMEANROT, 3, 3, 3, 4, 4, 4, 5\n", "*MPC MEANROT of beams and shells is not supported"),
         (two_beams() + CONNECTED.format("AXIAL"), "connectors 'AXIAL' are not supported; ALIGN, BEAM, CYLINDRICAL"),
         (two_beams() + CONNECTED.format("ALIGN"), "connectors 'ALIGN' are no joint that a scenario has"),
         (two_beams() + CONNECTED.format("HINGE").replace("OWN,\n", "\n"), "the connectors need an orientation"),
         (two_beams() + "*ELEMENT, TYPE=CONN3D2\n9, 3, 4\n", "element 9 of type CONN3D2 has no *CONNECTOR SECTION"),
-        (coupled("KINEMATIC", "1, 3\n"), "the coupling of node 900, which is on no element, leaves rotations free"),
-        (
-            coupled("KINEMATIC", "1, 2\n"),
-            "the rigid body or coupling of node 900 is supported for beams and shells with",
-        ),
         (coupled("KINEMATIC") + "*BOUNDARY\n900, 1\n900, 4\n", "of which no joint leaves free the same displacements"),
-        (two_beams() + "*EQUATION\n2\n3, 1, 1., 4, 1, -1.\n", "*EQUATION in a deck of beams is not supported"),
     ],
 )
 def test_what_is_refused(tmp_path, text, reported):

@@ -249,6 +249,22 @@ def test_a_sector_that_turns_is_stretched_as_the_ring_is(tmp_path):
     assert radial.mean() == pytest.approx(7800.0 * 1e4 * 1.25**3 / 200e9, rel=0.06)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_coupling_is_as_stiff_in_any_unit(tmp_path, scale):
+    """A bar in m or mm, whose end is coupled to a reference node that is held, bends as one whose end is held."""
+    given = {"unit": 1e-3, "young": 2e5, "density": 7.8e-9} if scale > 1.0 else {}
+    units = "mm-t-s" if given else "si"
+    found = []
+    for held in ("LEFT, 1, 3", "2001, 1, 6"):
+        coupling = f"*NODE\n2001, 0., {0.5 * scale}, {0.5 * scale}\n*SURFACE, NAME=L, TYPE=NODE\nLEFT\n"
+        coupling += "*COUPLING, REF NODE=2001, SURFACE=L\n*KINEMATIC\n1, 3\n"
+        text = bar(model=coupling if "2001" in held else "", **given).replace("LEFT, 1\n", held + "\n")
+        deck = write(tmp_path, text + step("*STATIC", "*CLOAD", "RIGHT, 2, 1e5"))
+        problem, u = built(import_deck(deck, tmp_path / "out", units=units, overwrite=True))
+        found.append(u[problem.mesh.nodes_of("part.RIGHT")])
+    assert np.abs(found[1] - found[0]).max() < 1e-4 * np.abs(found[0]).max()
+
+
 # -- what is not understood ----------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 import symplex as sx
+from symplex.base.columns import Column
+from symplex.runs.history import HistoryWriter
 from symplex.runs.results import RunFolder
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -37,6 +39,7 @@ WALL = sx.HalfSpace((0.0, 0.0, -1.0), (0.0, 0.0, 1.0))
 ROD = sx.measures.RigidBars.between(POINTS, [[0, 1]])
 RISE = sx.actions.TimeFunction.steady(0.1)
 MESH = sx.Mesh(POINTS, {"tetra": CELLS})
+QUADRATIC = sx.meshes.quadratic(sx.Mesh(POINTS, {"triangle": np.array([[0, 1, 2]], np.int32)}))
 LINE = sx.Mesh(POINTS[:3], {"line": np.array([[0, 1], [0, 2]], np.int32)})
 OF_BEAM = sx.structures.beams(LINE, sx.structures.Section.circle(0.1).of(RUBBER), [0.0, 0.0, 1.0])
 TWO = sx.Mesh(np.vstack([POINTS, POINTS + np.array([1.05, 0.0, 0.0])]), {"tetra": np.vstack([CELLS, CELLS + 4])})
@@ -118,6 +121,11 @@ frequencies = [10.0]
 at = [{ name = "top", body = "cube", group = "z_max" }]
 """
 )
+NOISY = SHAKEN.replace(
+    "frequencies = [10.0]", "psd = { frequencies = [1, 90], values = [1, 2] }\nmodes = 3\nratio = 0.1"
+)
+QUAKE = NOISY.replace("psd =", "spectrum =").replace("displacement", "acceleration")
+QUAKE = QUAKE.replace('kind = "sine", frequency = 10', 'kind = "table", times = [0, 1], factors = [0, 1]')
 PLANAR = np.array([[1.0, 0.0], [-1.0, 0.2]])
 
 
@@ -166,6 +174,14 @@ def furnish() -> None:
     momenta = ",".join(f"{name}_{axis}" for name in ("momentum", "angular_momentum") for axis in "xyz")
     rows = "\n".join(f"{t},1.0,1.0,0,0,0,0,0,0" for t in (0.0, 1.0))
     Path("kept/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    Path("probed").mkdir(exist_ok=True)
+    Path("probed/scenario.toml").write_text(f'{SCENARIO}\n[[probe]]\nname = "head"\nbody = "cube"\n', "utf-8")
+    Path("probed/history.csv").write_text(f"t,kinetic,total,{momenta}\n{rows}\n", "utf-8")
+    declared = {"t": Column("t", "s", "time"), "acceleration_z": Column("acceleration_z", "m/s²")}
+    if not Path("probed/probe-head.csv").exists():
+        with HistoryWriter("probed/probe-head.csv", declared, units=True) as file:
+            for k in range(9):
+                file.append({"t": 0.1 * k, "acceleration_z": float(k % 3)})
     _keep_study(Path("kept-study"))
     Path("kept-comparison").mkdir(exist_ok=True)
     Path("kept-comparison/comparison.json").write_text(
@@ -205,6 +221,14 @@ def hinge() -> sx.structures.Joint:
 
 
 HUNG = sx.System(MASS, {}, frames=sx.structures.Frames(CELLS, POINTS), joints={"hinge": hinge()})
+
+
+def move_with(coupling: sx.structures.Coupling) -> None:
+    """Let a frame move for a step, and nodes with it."""
+    points = np.concatenate([POINTS, POINTS[:2] + 2.0])
+    tied = sx.System(np.ones(6), {}, frames=sx.structures.Frames(CELLS, points), joints={"tie": coupling})
+    state = sx.EnergyMomentum(1e-3).start(tied, tied.state(points)).advance(1e-3)
+    finite([state.q, state.v])
 
 
 def turn_hinge(energies: dict[str, Any], loads: dict[str, Any]) -> None:
@@ -719,6 +743,7 @@ def calls() -> dict[str, Call]:
             labels=["a"],
             inelastic={},
         ),
+        "divided_faces": _call(sx.meshes.divided_faces, ignore, mesh=QUADRATIC, pieces=2),
         "BeamProbe": _call(
             sx.outputs.BeamProbe,
             ignore,
@@ -838,6 +863,13 @@ def calls() -> dict[str, Call]:
             quantities=["plastic_strain"],
             stencils=[0, 2],
             reduce=["max"],
+        ),
+        "Coupling": _call(
+            sx.structures.Coupling,
+            lambda made: move_with(made),
+            body=[0, 1, 2, 3],
+            nodes=[4, 5],
+            points=np.concatenate([POINTS, POINTS[:2] + 2.0]),
         ),
         "JointProbe": _call(
             sx.outputs.JointProbe,
@@ -983,6 +1015,12 @@ def calls() -> dict[str, Call]:
             factors=np.eye(1, POINTS.size) - np.eye(1, POINTS.size, 3),
             values=0.01,
             stiffness=10.0,
+        ),
+        "EnergyLoad": _call(
+            sx.actions.EnergyLoad,
+            lambda made: finite(made(0.5, POINTS, V)),
+            energy=SPRINGS,
+            history=[[0.0, 1.0], [0, 1]],
         ),
         "scaled_mass": _call(
             sx.actions.scaled_mass, lambda made: finite(made.masses(len(POINTS))), solid=ELASTIC, step=0.5
@@ -1177,6 +1215,82 @@ def calls() -> dict[str, Call]:
         "complex_modes": _call(
             sx.modes.complex_modes, lambda made: finite(made.frequencies), system=system(), state=ring, n=3
         ),
+        "craig_bampton": _call(
+            sx.modes.craig_bampton,
+            lambda made: finite(made.stiffness),
+            system=system(fixed=HELD[[3, 0, 0, 3]] & False),
+            state=ring,
+            boundary=[0, 1, 2],
+            n=2,
+        ),
+        "Spectrum": _call(
+            sx.modes.Spectrum,
+            lambda made: finite(made.at([1.0, 5.0])),
+            frequencies=[1.0, 10.0],
+            values=[1.0, 2.0],
+            outside="constant",
+        ),
+        "combined": _call(
+            sx.modes.combined, finite, values=[1.0, -2.0], frequencies=[1.0, 1.1], ratios=[0.05, 0.02], rule="cqc"
+        ),
+        "shock_spectrum": _call(
+            sx.modes.shock_spectrum,
+            lambda made: finite(made.acceleration),
+            times=[0.0, 0.1, 0.2, 0.3],
+            acceleration=[0.0, 1.0, -1.0, 0.5],
+            frequencies=[1.0, 5.0],
+            ratio=0.05,
+        ),
+        "corrected_baseline": _call(
+            sx.actions.corrected_baseline,
+            finite,
+            times=[0.0, 0.1, 0.2, 0.3],
+            accelerations=[0.0, 1.0, -1.0, 0.5],
+            how="rest",
+        ),
+        "resolving_frequencies": _call(
+            sx.modes.resolving_frequencies,
+            finite,
+            spectrum=sx.modes.Spectrum([1.0, 10.0], [1.0, 2.0]),
+            frequencies=[2.0, 3.0],
+            ratios=[0.05, 0.02],
+        ),
+        "modal_ratios": _call(
+            sx.modes.modal_ratios,
+            finite,
+            system=system(fixed=HELD),
+            state=ring,
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            ratio=[0.05, 0.02],
+            loss_factor=0.01,
+        ),
+        "random_response": _call(
+            sx.modes.random_response,
+            lambda made: finite(made.rms()),
+            system=system(fixed=HELD),
+            state=ring,
+            psd=sx.modes.Spectrum([0.1, 10.0], [1.0, 2.0]),
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            forces=None,
+            base_acceleration=np.where(HELD, 0.1, 0.0),
+            ratio=0.05,
+            loss_factor=0.01,
+            nodes=[3],
+            relative=False,
+        ),
+        "spectrum_response": _call(
+            sx.modes.spectrum_response,
+            lambda made: finite(made.largest),
+            system=system(fixed=HELD),
+            state=ring,
+            spectrum=sx.modes.Spectrum([0.1, 10.0], [1.0, 2.0], "constant"),
+            modes=sx.modes.natural_modes(system(fixed=HELD), ring, 2),
+            base_acceleration=np.where(HELD, 0.1, 0.0),
+            ratio=0.05,
+            loss_factor=0.01,
+            rule="cqc",
+            missing_mass=True,
+        ),
         "cyclic_modes": _call(
             sx.modes.cyclic_modes,
             lambda made: finite(made.frequencies),
@@ -1263,6 +1377,31 @@ def calls() -> dict[str, Call]:
             output="response",
             overwrite=True,
             pictures=False,
+        ),
+        "find_random": _call(
+            sx.runs.find_random, lambda made: finite(made.rms), scenario=sx.Scenario.parse(NOISY), at="start"
+        ),
+        "find_spectrum": _call(
+            sx.runs.find_spectrum, lambda made: finite(made.largest), scenario=sx.Scenario.parse(QUAKE), at="start"
+        ),
+        "save_spectral": _call(
+            sx.runs.save_spectral,
+            found=sx.runs.find_random(sx.Scenario.parse(NOISY)),
+            output="random",
+            overwrite=True,
+            pictures=False,
+            say=ignore,
+        ),
+        "find_shock": _call(
+            sx.runs.find_shock,
+            lambda made: finite(made.spectra["acceleration_z"].acceleration),
+            result="probed",
+            probe="head",
+            columns=["acceleration_z"],
+            ratio=0.05,
+            first=1.0,
+            last=10.0,
+            points=5,
         ),
         "merge": _call(sx.merge, meshes={"one": MESH, "two": MESH}),
         "mixed_mass": _call(

@@ -134,6 +134,10 @@ CALLS: Mapping[str, list[tuple[str, ...]]] = {
         ("{good}", "--by", "body.1.material.young", *_IN_PLACE, "--no-pictures"),
     ],
     "response": [("{}", "--output", "{out}"), ("{good}", "--output", "{}", "--no-pictures")],
+    "shock": [
+        ("{}", "--probe", "seen", "--output", "{out}"),
+        ("{run}", "--probe", "seen", "--output", "{}", "--no-pictures"),
+    ],
     "import": [("{}", "--output", "{out}", "--units", "si"), ("{deck}", "--output", "{}")],
     "info": [("{}",)],
     "plot": [("{}",), ("{}", "{run}", "--output", "{out}.png")],

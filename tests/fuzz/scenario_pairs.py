@@ -45,6 +45,7 @@ FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.5], "normal":
 PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
 PEBBLE |= {"velocity": [0, 0, -1]}
 OTHER = CUBE | {"name": "other", "translate": [0, 0, 0.15]}
+TIP = {"name": "tip", "body": "cube", "group": "z_max"}
 PULL = {"name": "pull", "body": "cube", "group": "x_max"}
 NEWMARK, ENERGY_MOMENTUM = {"kind": "newmark"}, {"kind": "energy-momentum", "dt": DT}
 
@@ -130,6 +131,14 @@ def samples() -> dict[tuple[str, str], Data]:
                 | {"mesh": HEXAHEDRA | {"regions": {"head": [[0, 0, 0], [0.05, 0.1, 0.1]]}}}
             ]
         },
+        ("body", "for a while"): {
+            "body": [
+                CUBE,
+                {key: CUBE[key] for key in CUBE if key != "velocity"}
+                | {"name": "patch", "translate": [0, 0, 0.1], "from": DT, "until": 2 * DT},
+            ],
+            "tie": [{"body": "cube", "to": "patch"}],
+        },
         ("body", "copies"): body(instance=[{"name": "first"}, {"name": "second", "translate": [0.3, 0, 0]}]),
         ("truss", ""): {"truss": [MAST]},
         ("truss", "consistent mass"): {"truss": [MAST | {"mass": "consistent"}]},
@@ -206,6 +215,8 @@ def samples() -> dict[tuple[str, str], Data]:
         ("support", "for a while"): cube | {"support": [STILL | {"until": DT}]},
         ("rod", ""): cube | {"rod": [ROPES]},
         ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
+        ("coupling", ""): cube
+        | {"rigid_body": [flap], "coupling": [{"name": "seat", "body": "cube", "group": "z_max", "to": "flap"}]},
         ("damping", "rayleigh"): cube | {"damping": [{"name": "ground", "alpha": 1.0, "beta": 1e-5}]},
         ("damping", "strain-rate"): cube | {"damping": [{"name": "rate", "beta": 1e-6, "stiffness": "strain-rate"}]},
         ("dashpot", "anchored"): cube
@@ -213,6 +224,7 @@ def samples() -> dict[tuple[str, str], Data]:
         ("dashpot", "between"): two | {"dashpot": [{"name": "link", "between": ends, "viscosity": 0.2}]},
         ("drag", ""): cube | {"drag": [air]},
         ("gravity", ""): {"gravity": {"acceleration": [0, 0, -9.81]}},
+        ("gravity", "ramped"): {"gravity": {"acceleration": [0, 0, -9.81], "history": SINE}},
         ("gravity", "for a while"): {"gravity": {"acceleration": [0, 0, -9.81], "until": DT}},
         ("mass_scaling", ""): cube | {"mass_scaling": {"dt": 2 * DT}},
         ("rotating_frame", ""): {"rotating_frame": {"angular_velocity": [0, 0, 5]}},
@@ -257,6 +269,9 @@ def samples() -> dict[tuple[str, str], Data]:
         ("stage", ""): {"stage": stages},
         ("stage", "static"): held | {"stage": [stage | {"integrator": {"kind": "static", "dt": DT}}, *stages]},
         ("support", "symmetry"): cube | {"support": [{"body": "cube", "symmetry": "x=0.0"}]},
+        ("response", "random"): held
+        | {"response": {"psd": {"frequencies": [10, 500], "values": [1, 2]}, "modes": 3, "ratio": 0.05, "at": [TIP]}}
+        | {"load": [PULL | {"kind": "nodal", "force": [0.1, 0, 0], "history": SINE}]},
         ("when", ""): held
         | {"probe": [{"name": "base", "support": "all"}], "gravity": {"acceleration": [0, 0, -9.81], "from": "pulled"}}
         | {

@@ -107,9 +107,11 @@ def responded(scenario: Any) -> str:
     """Return the outcome of a harmonic response, which is refused by itself where a run is not."""
     from symplex.errors import SymplexError
     from symplex.runs.response import find_response
+    from symplex.runs.spectral import find_random, find_spectrum
 
+    table = scenario.tables.response
     try:
-        find_response(scenario)
+        (find_random if table.psd else find_spectrum if table.spectrum else find_response)(scenario)
     except SymplexError as error:
         outcome = isolated.judged(error)
         return isolated.RAN if outcome == isolated.REFUSED else outcome

@@ -536,6 +536,14 @@ def joints(bare: Data) -> Iterator[Data]:
     sleeve = hinge | {"kind": "cylindrical", "coordinate": "angle", "damping": 0.1}
     yield bare | {"rigid_body": [flap], "joint": [sleeve | {"displacement": 0.01} | given]} | method
     yield bare | {"rigid_body": [flap], "joint": [sleeve | {"force": 0.3}]} | method
+    cube = {"name": "cube", "mesh": {"box": [0.1, 0.1, 0.1], "cells": [1, 1, 1], "split": "hexahedra"}}
+    cube |= {"material": {"young": 1e6, "poisson": 0.3, "density": 1000}, "translate": [0.4, -0.05, -0.05]}
+    seat = {"name": "seat", "body": "cube", "group": "x_min", "to": "flap"}
+    yield bare | {"body": [cube], "rigid_body": [flap], "joint": [hinge], "coupling": [seat]} | method
+    on_beam = seat | {"to": "rod", "at": [0.4, 0, 0]}
+    yield bare | {"body": [cube], "beam": [rod], "coupling": [on_beam]} | method
+    by_group = seat | {"to": "rod", "to_group": "x_min", "until": 0.005}
+    yield bare | {"body": [cube], "beam": [rod], "coupling": [by_group]} | method
     pin = {"name": "pin", "joint": "hinge", "quantities": ["moment", "angle"], "components": ["norm"]}
     torn = {"name": "torn", "probe": "pin", "above": 1e-3}
     until = {"rigid_body": [flap], "joint": [hinge | {"until": "torn"}], "probe": [pin], "when": [torn]}

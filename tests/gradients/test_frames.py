@@ -10,7 +10,17 @@ import symplex as sx
 from reference.impacts import differences
 from reference.mechanisms import Bodies
 from symplex.errors import InvalidSystem
-from symplex.fem.structures import BeamProperties, JointSpring, ViscousMeasures, beams
+from symplex.fem.structures import (
+    BeamProperties,
+    Coupling,
+    Frames,
+    Joint,
+    JointSpring,
+    ViscoelasticSections,
+    ViscousMeasures,
+    beams,
+    body_particles,
+)
 
 METHODS = {"energy-momentum": sx.EnergyMomentum, "midpoint": sx.Midpoint}
 TIMES = np.array([0.1, 0.3])
@@ -77,9 +87,43 @@ def driven(p):
     return system, system.state(bodies.points)
 
 
+def hung(p):
+    """A rubber bar between two rigid bodies, of which one hangs on a hinge: modulus, length, gravity and spin."""
+    young, length, gravity, spin = p
+    law, mesh = sx.NeoHookean.from_young(young, 0.3, 1200.0), sx.box((length, 0.03, 0.03), (2, 1, 1), split="hexahedra")
+    cells, n = mesh.cells["hexahedron"], len(mesh.points)
+    parts = [body_particles(0.05, [end, 0.015, 0.015], [0.005, 0.01, 0.012]) for end in (0.0, length)]
+    x = np.concatenate([mesh.points, *(points for points, _ in parts)])
+    mass = np.concatenate([sx.lumped_mass(mesh.points, cells, 1200.0, n), *(masses for _, masses in parts)])
+    frames = Frames(n + np.arange(8).reshape(2, 4), x)
+    ends = ("x_min", "x_max")
+    joints = {end: Coupling(frames.nodes[k], mesh.nodes_of(end), x) for k, end in enumerate(ends)}
+    joints["hinge"] = Joint("revolute", (frames.nodes[0], None), x, [0.0, 0.015, 0.015], axis=[0.0, 1.0, 0.0])
+    energies = {"bar": sx.Solid(x, cells, law), "weight": sx.Gravity(mass, (0.0, 0.0, -gravity))}
+    system = sx.System(mass, energies, frames=frames, joints=joints)
+    return system, system.state(x, np.cross([0.0, spin, 0.0], x - [0.0, 0.015, 0.015]))
+
+
+def heavy(p):
+    """A cantilever with a consistent mass and sections that creep: modulus, ratio, time and a load."""
+    modulus, ratio, time, load = p
+    points = np.linspace(0.0, 1.0, 3)[:, None] * [1.0, 0.0, 0.0]
+    mesh = sx.Mesh(points, {"line": np.array([[0, 1], [1, 2]])})
+    axial, shear, bending, torsion = modulus * 1e4, modulus * 4e3, modulus * 5.0, modulus * 6.0
+    section = BeamProperties(axial, (shear, shear), (bending, 1.6 * bending), torsion, 0.5, (2e-3, 2e-3))
+    made = beams(mesh, section, (0.0, 0.0, 1.0))
+    loads = {"blow": sx.actions.NodalLoad(made.particles([2]).ravel(), [0.0, 0.2 * load, load])}
+    parts = {"creep": ViscoelasticSections.prony(made.strains, [ratio], [time])}
+    options = {"frames": made.frames, "loads": loads, "fixed": made.fixed([0]), "inelastic": parts}
+    system = sx.System(made.consistent_mass, {"beam": made.energy}, **options)
+    return system, system.state(made.points)
+
+
 PENDULUM = np.array([0.8, 0.6, 1.5, 9.81, 4.0, 2.0])
 BEAM = np.array([1.0, 0.5, 1.5, 1.0, 1e-3])
 CASES = {"pendulum": (pendulum, PENDULUM), "beam": (beam, BEAM), "driven": (driven, np.array([0.7, 2.0, 3.0]))}
+SOLID = {"solid": (hung, np.array([5e6, 0.3, 9.81, 2.0]))}
+CREEPING = {"creeping": (heavy, np.array([1.0, 0.3, 0.05, 1.5]))}
 
 
 def observe(system, state):
@@ -93,9 +137,9 @@ def extrapolated(function, p, j):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
 def test_tangents_are_those_of_runs(case, name):
-    (build, p), method = CASES[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
 
     def run(p):
         system, state = build(p)
@@ -108,9 +152,9 @@ def test_tangents_are_those_of_runs(case, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES | SOLID)
 def test_adjoints_are_those_of_tangents(case, name):
-    (build, p), method = CASES[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID)[case], METHODS[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
 
     def cost(state):

@@ -18,6 +18,7 @@ from symplex.fem.measures.pair_laws import EngineeringStrain
 from symplex.fem.outputs.forces import as_it_is
 from symplex.fem.solids.materials import NeoHookean, SaintVenantKirchhoff
 from symplex.fem.solids.solid import Solid
+from symplex.fem.structures import Frames, body_particles
 from symplex.fem.system import State, System
 from symplex.parallel import partition
 from symplex.parallel.exact_sum import WORDS, add_numbers, values_of, words_of
@@ -272,6 +273,10 @@ def test_what_cannot_be_divided_is_refused_by_name():
     pushed = System(system.mass, system.energies, loads={"push": lambda t, q, v: np.zeros_like(q)})
     with pytest.raises(InvalidSystem, match=r"^load 'push' cannot be divided among ranks\. Run it in one process"):
         require_parts(pushed)
+    points, mass = body_particles(2.0, [0.0, 0.0, -0.5], [0.05, 0.05, 0.25])
+    hung = System(mass, {}, frames=Frames([[0, 1, 2, 3]], points))
+    with pytest.raises(InvalidSystem, match=r"^frames, of which the system has 1, cannot be divided among ranks\. Run"):
+        require_parts(hung)
 
 
 def test_more_ranks_than_elements_and_other_methods_are_refused():

@@ -452,3 +452,17 @@ def test_a_viscous_material_relaxes_and_section_forces_have_the_overstress(tmp_p
         fading = 0.3 / 0.7 * tau / ramp * (1.0 - np.exp(-ramp / tau)) * np.exp(-(time - ramp) / tau)
         assert foot["axial_force"][near].mean() == pytest.approx(relaxed * (1.0 + fading), rel=0.01)
     assert fading < 1e-3
+
+
+def test_consistent_masses_are_for_implicit_methods_and_make_frequencies_accurate(tmp_path):
+    heavy = BAR.replace('name = "bar"\n', 'name = "bar"\nmass = "consistent"\n')
+    meshes = (heavy, heavy.replace("bars = 4", "bars = 12"))
+    found = [
+        find_modes(Scenario.parse(text + CLAMP + MOVING, "test.toml"), 1).natural.frequencies[0] for text in meshes
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+    text = heavy + CLAMP + MOTOR + "[gravity]\nacceleration = [0, 0, -9.81]\n" + MOVING
+    simulate(Scenario.parse(text + OUTPUT, "test.toml"), tmp_path / "run")
+    history = read_history(tmp_path / "run" / "history.csv")
+    assert np.ptp(history["total"]) < 1e-11 * np.abs(history["kinetic"]).max()
+    assert "take mass" in lines(text.replace("energy-momentum", "rattle"))[0]

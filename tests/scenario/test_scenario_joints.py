@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import symplex as sx
 from reference.scenario_motions import motion_of
 from symplex.errors import ScenarioError
-from symplex.fem.structures import Frames, Joint, JointLoad, Section, beams
+from symplex.fem.structures import Coupling, Frames, Joint, JointLoad, Section, beams
 from symplex.fem.structures.joint_laws import JointSpring
 from symplex.runs.history import read_history
 from symplex.runs.modes import find_modes, table_of
@@ -315,6 +315,82 @@ def test_probes_of_joints_in_modes():
     J = 1200 * 0.06 * 0.04 * 0.4 * ((0.06**2 + 0.4**2) / 12.0 + 0.2**2)
     assert_allclose(abs(row["swing_angle"]), J**-0.5, rtol=1e-8)
     assert "swing_angular_velocity" not in row
+
+
+# -- solids on frames -------------------------------------------------------------------------------------------------
+
+SOLID = """
+[[body]]
+name = "arm"
+mesh = { box = [0.3, 0.03, 0.03], cells = [4, 1, 1], split = "hexahedra" }
+translate = [0, -0.015, -0.015]
+material = { young = 5e6, poisson = 0.3, density = 1200 }
+[[rigid_body]]
+name = "pin"
+mesh = { cylinder = 0.01, length = 0.05 }
+mass = 0.05
+[[coupling]]
+name = "seat"
+body = "arm"
+group = "x_min"
+to = "pin"
+[[joint]]
+name = "axle"
+kind = "revolute"
+bodies = ["pin"]
+at = [0, 0, 0]
+axis = [0, 1, 0]
+"""
+
+
+def test_a_solid_on_a_pin_moves_as_in_python():
+    problem, states, energies = motion_of(Scenario.parse(SOLID + WEIGHT + run(dt=2e-3, end=0.2)), [0.0, 0.2])
+    mesh, pin = problem.mesh, problem.rigid_sets.rigid_sets["pin"]
+    x = states[0].q
+    frames = Frames([pin.nodes], x)
+    joints = {
+        "seat": Coupling(pin.nodes, mesh.nodes_of("arm.x_min") if "arm.x_min" in mesh.groups else _left(mesh), x),
+        "axle": Joint("revolute", (pin.nodes, None), x, [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+    }
+    system = sx.System(problem.system.mass, problem.system.energies, frames=frames, joints=joints)
+    end = sx.EnergyMomentum(2e-3).start(system, system.state(x)).advance(0.2)
+    assert_allclose(states[-1].q, end.q, atol=1e-11)
+    assert problem.system.joints["axle"].angle(end.q) > 0.5
+    assert abs(energies["total"] - problem.system.energies_of(states[0])["total"]) < 1e-10 * energies["kinetic"]
+
+
+def _left(mesh):
+    return np.flatnonzero(np.abs(mesh.points[:, 0]) < 1e-9)
+
+
+def test_runs_with_couplings_have_reactions_and_break(tmp_path):
+    text = SOLID.replace('to = "pin"', 'to = "pin"\nuntil = "off"') + WEIGHT
+    text += '[[probe]]\nname = "grip"\njoint = "seat"\nquantities = ["force"]\ncomponents = ["norm", "z"]\n'
+    text += '[[when]]\nname = "off"\nprobe = "grip"\nabove = 5\n[output]\npictures = false\n'
+    simulate(Scenario.parse(text + run(dt=2e-3, end=0.4)), tmp_path / "run", progress=False)
+    result = sx.read_result(tmp_path / "run")
+    (event,) = result.summary["events"]
+    grip = result.probes["grip"]
+    assert 0.05 < event["t"] < 0.35
+    assert np.all(grip["force_norm"][grip["t"] > 1.001 * event["t"]] == 0.0)
+    assert np.ptp(result.history["balance"]) < 1e-9 * result.history["kinetic"].max()
+    assert find_modes(Scenario.parse(SOLID + WEIGHT + run()), 2).natural.frequencies[1] > 1.0
+
+
+def test_couplings_that_are_refused():
+    here = "test.toml: [[coupling]] #1 'seat': "
+    for old, new, said in (
+        ('to = "pin"', 'to = "pim"', "there is no rigid body, beam or shell 'pim'; did you mean 'pin'?"),
+        ('to = "pin"', 'to = "pin"\nat = [0, 0, 0]', "at is of beams and shells, and 'pin' is a rigid body"),
+        ('group = "x_min"', 'group = "x_mim"', "body 'arm' has no group 'x_mim'"),
+        ("mass = 0.05\n", "", "'pin' has no mass"),
+    ):
+        found = lines(SOLID.replace(old, new) + run())
+        assert any(line.startswith(here) and said in line for line in found), found
+    held = '[[support]]\nbody = "arm"\ngroup = "x_min"\ncomponents = "y"\n'
+    refused(SOLID + held + run(), "'seat' lets node 0 move with a frame, but it is held or moved by a support")
+    found = lines(SOLID + run("graham-jelenic"))
+    assert any("'seat': graham-jelenic cannot keep couplings" in line and '"midpoint"' in line for line in found)
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

@@ -99,10 +99,12 @@ def test_every_key_has_a_sentence_and_an_example():
 @pytest.mark.parametrize(("key", "word"), KINDS)
 def test_examples_are_valid(key, word, tmp_path):
     (tmp_path / "tool.stl").write_text(inward_stl())
-    (tmp_path / "record.csv").write_text("t (s),factor\n0,0\n1,1\n")
+    (tmp_path / "record.csv").write_text("t (s),factor\n0,0\n0.5,0.5\n1,1\n")
+    (tmp_path / "spectrum.csv").write_text("f (Hz),S_a (g)\n1,0.2\n10,0.5\n50,0.2\n")
     (tmp_path / "part.msh").write_text(PART)
     (tmp_path / "frame.msh").write_text(FRAME)
     (tmp_path / "skin.msh").write_text(FACES)
+    (tmp_path / "roof.msh").write_text(ROOF)
     for example in EXAMPLES[key][word]:
         text = scenario_with(example)
         try:
@@ -133,6 +135,25 @@ def inward_stl() -> str:
 HEAD = '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n{dim} 1 "{name}"\n$EndPhysicalNames\n$Nodes\n4\n'
 HEAD += "1 0 0 0\n2 100 0 0\n3 0 100 0\n4 0 0 100\n$EndNodes\n$Elements\n"
 PART = HEAD.format(dim=3, name="volume") + "1\n1 4 2 1 1 1 2 3 4\n$EndElements\n"
+ROOF = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$Nodes
+8
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+5 0.5 0 0.1
+6 1 0.5 0
+7 0.5 1 0.1
+8 0 0.5 0
+$EndNodes
+$Elements
+1
+1 16 2 1 1 1 2 3 4 5 6 7 8
+$EndElements
+"""
 FACES = HEAD.format(dim=2, name="top").replace("\n1\n2 1", "\n3\n2 1").replace('"top"', '"top"\n2 2 "rim"\n2 3 "patch"')
 FACES += "3\n1 2 2 1 1 1 2 3\n2 2 2 2 2 1 2 4\n3 2 2 3 3 1 4 3\n$EndElements\n"
 FRAME = HEAD.format(dim=1, name="edges") + "3\n1 1 2 1 1 1 2\n2 1 2 1 1 2 3\n3 1 2 1 1 3 4\n$EndElements\n"

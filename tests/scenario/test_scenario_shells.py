@@ -719,3 +719,23 @@ def test_beams_bounce_from_a_floor_by_their_skins():
     assert len(contact.nodes) == 5 * 4  # the corners of its section at nodes
     end = conserved(problem, 0.002, axes=(0, 1))
     assert problem.system.momentum(end)[2] > problem.system.momentum(problem.state)[2] + 1.0
+
+
+def test_faces_of_eight_nodes_are_divided_with_their_curvature_and_groups(tmp_path):
+    rows = [(1, 0, 0, 0), (2, 1, 0, 0), (3, 1, 1, 0), (4, 0, 1, 0)]
+    rows += [(5, 0.5, 0, 0.1), (6, 1, 0.5, 0), (7, 0.5, 1, 0.1), (8, 0, 0.5, 0)]
+    nodes = "\n".join(" ".join(map(str, row)) for row in rows)
+    mesh = '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n1 1 "foot"\n2 2 "roof"\n$EndPhysicalNames\n'
+    mesh += f"$Nodes\n8\n{nodes}\n$EndNodes\n$Elements\n2\n1 16 2 2 1 1 2 3 4 5 6 7 8\n2 8 2 1 1 1 4 8\n$EndElements\n"
+    (tmp_path / "roof.msh").write_text(mesh)
+    text = '[[shell]]\nname = "roof"\nmesh = { file = "roof.msh", pieces = 4 }\ngroup = "roof"\nthickness = 0.01\n'
+    text += STEEL + '[[support]]\nbody = "roof"\ngroup = "foot"\n' + MOVING
+    problem = Scenario.parse(text, tmp_path / "test.toml").build()
+    shell = problem.shells["roof"].structure
+    centers = shell.frames.centers(shell.points)
+    assert len(shell.cells["quad"]) == 16
+    assert_allclose(centers[:, 2], 0.4 * centers[:, 0] * (1.0 - centers[:, 0]), atol=1e-12)
+    assert problem.system.fixed.any(axis=1).sum() == 10  # five nodes of two particles
+    for wrong, message in (("pieces = 3", "even number"), ("pieces = 9", "at most 8")):
+        with pytest.raises(ScenarioError, match=message):
+            Scenario.parse(text.replace("pieces = 4", wrong), tmp_path / "test.toml").build()

@@ -181,11 +181,6 @@ def test_what_falls_freely_falls_as_a_whole(quadratic):
     ("load", "message"),
     [
         ('kind = "centrifugal"\nangular_velocity = [0, 0, 0]\npoint = [0, 0, 0]', "angular_velocity must be nonzero"),
-        (
-            'kind = "centrifugal"\nangular_velocity = [0, 0, 1]\npoint = [0, 0, 0]\n'
-            'history = { kind = "ramp", duration = 1 }',
-            "give follows = false",
-        ),
         ('kind = "gravity"\ngroup = "x_max"\nacceleration = [0, 0, 1]', "has no elements with mass"),
         ('kind = "gravity"\nacceleration = [0, 0, 0]', "zero everywhere"),
         ('kind = "gravity"\ngroup = "inner"\nacceleration = [0, 0, 1]', "no group 'inner'"),

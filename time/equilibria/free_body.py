@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import refuse_history
-from symplex.fem.structures.frames import refuse_frames
 from symplex.fem.system import System
 from symplex.time.rigid_rotation import in_space
 
@@ -19,8 +19,14 @@ def require_free(system: System) -> None:
     """Check that a system is a free body in the plane or in space."""
     if system.dim not in (2, 3):
         raise InvalidSystem(f"nothing rotates in {system.dim} dimension; make the system for 2 or 3.")
-    refuse_frames(system, "a relative equilibrium")
     refuse_history(system, "a relative equilibrium")
+    if system.frames is not None and system.frames.held.any():
+        raise InvalidSystem("a supported body has no relative equilibrium: leave out what holds frames.")
+    if system.joints.moving or (system.joints and (system.joints.frame < 0).any()):
+        raise InvalidSystem(
+            "a relative equilibrium is one of a body that moves freely, without joints to the ground or with a given "
+            "motion; leave these out."
+        )
     if system.has_supports:
         raise InvalidSystem("a supported body has no relative equilibrium: leave the supports out.")
     if system.loads:
@@ -39,7 +45,12 @@ def parts_apart(system: System) -> int:
     """Return how many parts there are that no energy holds together."""
     from scipy.sparse.csgraph import connected_components  # which takes long to import
 
-    return int(connected_components(system.pattern.matrix(system.pattern.zeros(1) + 1.0), directed=False)[0])
+    graph = sp.csr_array(system.pattern.matrix(system.pattern.zeros(1) + 1.0))
+    rigid = [] if system.frames is None else [system.frames.nodes]
+    for nodes in [*rigid, *([system.joints.nodes] if system.joints else [])]:
+        first, others = np.repeat(nodes[:, :1], nodes.shape[1] - 1, axis=1).ravel(), nodes[:, 1:].ravel()
+        graph = graph + sp.csr_array((np.ones(len(first)), (first, others)), shape=graph.shape)
+    return int(connected_components(graph, directed=False)[0])
 
 
 def require_internal(system: System, q: Array) -> Array:

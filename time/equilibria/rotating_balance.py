@@ -13,6 +13,7 @@ from symplex.fem.system import System
 from symplex.time.equilibria.principal_axes import moment_of, off_axis
 from symplex.time.rigid_rotation import SAME, axis_of, centre_of_mass, centrifugal, in_space
 from symplex.time.solvers.newton import Newton, NewtonSolver
+from symplex.time.solvers.nodal_coordinates import FramedSolver, newton_solver
 
 _BALANCED = 1e-3  # of the centrifugal forces that may be left, if round-off forbids less
 _LONGEST = 0.25  # of the radius, by which a part of the load may move a node: not onto another branch
@@ -20,6 +21,7 @@ _PARTS = 60  # of ω² that are tried
 _FAILURES = 10  # one after the other that are the end
 _INERTIA = 1e-3  # that holds rigid motions, as a part of the mass: what the tangent always has,
 _UNSTRESSED = 2.0  # and at first. As much as the mass would just cancel centrifugal forces of a body with equal moments
+_ITERATIVE = 4000  # unknowns, beyond which several solutions by iterations cost less than one by factors
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -62,9 +64,15 @@ class RotatingBalance:
         self._around = (across / np.where(radius > 0.0, radius, 1.0))[:, : self.system.dim]
 
     def forces(self, dq: Array, out: Array) -> None:
-        """Write the unbalanced forces to out."""
+        """Write the unbalanced forces to out, those within frames included."""
         self.system.gradient(self._q + dq, out)
         out -= self._load(dq)
+
+    def residual(self, dq: Array) -> Array:
+        """Return the unbalanced forces [n, dim] in N, without those that frames and joints pass on."""
+        forces = np.empty_like(self._forces)
+        self.forces(dq, forces)
+        return unbalanced(self.system, self._q + dq, forces)
 
     def blocks(self, dq: Array, out: Array) -> None:
         """Write the tangent to out."""
@@ -119,12 +127,19 @@ class RotatingBalance:
 
     def _unbalanced(self, dq: Array) -> tuple[float, float]:
         """Return the norms in N of the unbalanced and of the centrifugal forces, the second not zero."""
-        self.forces(dq, self._forces)
-        load = float(np.linalg.norm(self._load(dq)))
-        return float(np.linalg.norm(self._forces)), max(load, _TINY)
+        load = float(np.linalg.norm(unbalanced(self.system, self._q + dq, self._load(dq))))
+        return float(np.linalg.norm(self.residual(dq))), max(load, _TINY)
 
 
-def _slowly(balance: RotatingBalance, q: Array, solver: NewtonSolver) -> tuple[Array, int] | None:
+def unbalanced(system: System, q: Array, forces: Array) -> Array:
+    """Return what is left of forces [n, dim] in N at positions q, without those that frames and joints take."""
+    if system.joints:
+        forces = forces.copy()
+        system.joints.at(0.0).balance(system, q, forces)
+    return forces if system.frames is None else system.frames.resultants(system, forces, q)
+
+
+def _slowly(balance: RotatingBalance, q: Array, solver: NewtonSolver | FramedSolver) -> tuple[Array, int] | None:
     """Return the same as `loaded` if the rotation is slow, by the definite tangent that iterations are good at."""
     balance.apply(q, 1.0, definite=True)
     try:
@@ -138,12 +153,10 @@ def _slowly(balance: RotatingBalance, q: Array, solver: NewtonSolver) -> tuple[A
 def loaded(balance: RotatingBalance, q: Array, newton: Newton) -> tuple[Array, int]:
     """Return the balanced positions, reached from q, and the number of corrections it took.
 
-    Where only iterations can solve linear equations, the definite tangent is tried first.
+    In larger systems the definite tangent, with which iterations solve, is tried first.
     """
-    from symplex.time.solvers.automatic import LARGEST_DIRECT  # compiled when first needed
-
-    solver = NewtonSolver(balance.system, newton)
-    if q.size > LARGEST_DIRECT:
+    solver = newton_solver(balance.system, newton)
+    if q.size > _ITERATIVE and newton.linear not in ("dense", "sparse"):
         slow = _slowly(balance, q, solver)
         if slow is not None:
             return slow

@@ -24,7 +24,7 @@ from symplex.fem.system import System
 from symplex.time.equilibria.free_body import require_free, require_internal, require_resultants
 from symplex.time.equilibria.principal_axes import aligned, straightened, text_of
 from symplex.time.equilibria.relative_path import RelativeEquilibrium
-from symplex.time.equilibria.rotating_balance import RotatingBalance, loaded
+from symplex.time.equilibria.rotating_balance import RotatingBalance, loaded, unbalanced
 from symplex.time.rigid_rotation import (
     axis_of,
     centre_of_mass,
@@ -108,7 +108,7 @@ def relative_equilibrium(
             f"tilt = {tilt:.3g} rad."
         )
     state = system.state(centre + found, velocity + found @ cross_matrix(omega).T)
-    residual = system.gradient(state.q) - system.apply_mass(found) @ centrifugal(omega)
+    residual = unbalanced(system, state.q, system.gradient(state.q) - system.apply_mass(found) @ centrifugal(omega))
     return RelativeEquilibrium(
         system,
         state,

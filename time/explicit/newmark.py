@@ -14,20 +14,22 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import between, or_word, positive, positive_or_auto, whole
 from symplex.errors import InvalidSystem, StepFailed, UnstableStep
+from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly.calls import table_of
 from symplex.fem.assembly.team import Phases
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.callbacks import Callback
-from symplex.fem.compiled.kernels import inlined, kernel, uncounted_formula
+from symplex.fem.compiled.kernels import kernel, uncounted_formula
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
-from symplex.fem.energies.neighbour_list import Places
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
+from symplex.time.explicit.contact_level import ContactLevel
+from symplex.time.explicit.kicks import drifted, kicked, leaves
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
 from symplex.time.implicit.scheme import Scheme
@@ -42,7 +44,7 @@ _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some
 _NUMBERS_AT_ONCE = 512
 _BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
-_NO_PLACES = Places(np.empty(0, np.int32), np.empty((0, 0)), np.empty(0))
+_NO_PLACES = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0)  # as rows [..., 0, dim] of any dim
 
 
 @checked
@@ -77,10 +79,11 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
         bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
     contact_steps : int or "auto", default 1
-        Into how many steps of equal size a step of the explicit member is divided while bodies are within the distance
-        of each other at which contact acts, at its beginning or at its end; ``"auto"``: as many as ``contact_safety``
-        asks for. With more than one, a step is as long as bodies that are apart allow, some ten times as long, and
-        energy is as exact as with that step: where it changes, it may jump by what it oscillates by.
+        Into how many parts of equal size a step of the explicit member is divided for contact between bodies and the
+        elements around it, from when they come within the distance at which contact acts until nothing is near;
+        ``"auto"``: as many as ``contact_safety`` asks for. Steps are as long as bodies that are apart allow, some ten
+        times as long. With friction, moving supports or parts with history all elements take the parts while bodies
+        meet; where that changes, energy may jump by what it oscillates by.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -294,6 +297,8 @@ class NewmarkMotion(FixedStepMotion):
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
         self._contact_steps = np.array(contact_steps)
+        self._touching = np.zeros(system.n_nodes if system.changing else 0, bool)  # the nodes of the level of contact
+        self._level: ContactLevel | None = None
         self._gradient = np.zeros(shape)  # less the loads
         self._mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / self._mass)
@@ -312,7 +317,19 @@ class NewmarkMotion(FixedStepMotion):
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
         arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
         arrays |= {"limit": self._limit} if self._flows else {}
-        return arrays | ({"contact_steps": self._contact_steps} if self.system.changing else {})
+        more = {"contact_steps": self._contact_steps, "touching": self._touching}
+        return arrays | (more if self.system.changing else {})
+
+    def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays to those of a checkpoint.
+
+        Raises
+        ------
+        InvalidSystem
+            If it is of another method or system.
+        """
+        super().restore(checkpoint)
+        self._level = None
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
@@ -384,35 +401,88 @@ class NewmarkMotion(FixedStepMotion):
         """The table of the energies whose stencils do not change."""
         return form_table(self.system, among=self.system.energies.keys() - self.system.changing)
 
-    def _steps_apart(self, n: int) -> int:
-        """Take up to n steps by the compiled loop as long as bodies stay apart; return how many."""
-        changing = self.system.changing.values()
-        known = not (self._moving or self._internal) and len(self.system.collision_checked) <= len(changing)
-        places = [energy.apart(self._q) for energy in changing] if known else [None]
-        if None in places:
+    def _take_ahead(self, n: int) -> int:
+        """Take up to n steps by the compiled loop while bodies stay apart, or one with contact on its level."""
+        if self._moving or self._internal or len(self.system.collision_checked) > len(self.system.changing):
             return 0
-        joined = Places(*(np.concatenate(arrays) for arrays in zip(*(p for p in places if p is not None), strict=True)))
-        taken = self._loop(min(n, self._at_once), Steps.one(self.t0, self.dt)._replace(n=self.n), joined)
+        taken = 0 if self._touching.any() else self._steps_apart(min(n, self._at_once))
+        if not taken and self._contact_steps > 1 and (self._touching.any() or self._meets()):
+            taken = self._step_in_contact()
         self.n += taken
         if taken:
             self._observe_state()
         return taken
 
-    def _loop(self, n: int, steps: Steps, places: Places | None = None) -> int:
+    def stencils_changed(self) -> None:
+        """Let the level of contact have the nodes in new lists; none if nothing is near."""
+        if not self._touching.any():
+            return
+        near = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        if all(one is not None and not len(one.energy.nodes) for one in near):
+            self._touching.fill(False)
+        else:
+            self._gather_touching()
+
+    def _gather_touching(self) -> None:
+        """Let the nodes of the level be those in lists, and those before unless these are most of them."""
+        listed = np.zeros_like(self._touching)
+        for energy in self.system.changing.values():
+            listed[energy.nodes.ravel()] = True
+        every = listed | self._touching
+        new = listed if 2 * listed.sum() < every.sum() else every
+        if self._level is None or (new != self._touching).any():
+            self._touching[...], self._level = new, None
+
+    def _step_in_contact(self) -> int:
+        """Take a step with contact on its level; return 1, or 0 if it cannot be taken."""
+        if any(
+            isinstance(load, IncrementLoad) and load.energy in self.system.changing.values()
+            for load in self._work.loads
+        ):
+            return 0  # friction belongs to the level of its contact
+        if not self._touching.any():
+            self._gather_touching()
+        level = self._level = self._level or ContactLevel.around(self.system, self._touching)
+        if level is None or not level.advance(self._q, self._v, self._a, self.dt, int(self._contact_steps)):
+            return 0
+        gradient, h = self._gradient, self.dt
+        gradient.fill(0.0)
+        try:
+            for energy in self._steady:
+                energy.add_gradient(level.q, gradient)
+        except StepFailed:  # as the parts of a whole step say, if they meet it
+            return 0
+        if self._work.loads:
+            gradient -= self._work.evaluate(self.t + h, level.q, level.v + 0.5 * h * level.slow)
+            self._work.add_mean(level.q - self._q)
+        self._q[...] = level.q
+        level.end(gradient, self._inverse_mass, h, self._v, self._a)
+        return 1
+
+    def _steps_apart(self, n: int) -> int:
+        """Take up to n steps by the compiled loop as long as bodies stay apart; return how many."""
+        found = [energy.nearby(self._q) for energy in self.system.changing.values()]
+        places = [near for near in found if near is not None and not len(near.energy.nodes)]
+        if len(places) < len(found):
+            return 0
+        joined = [np.concatenate(arrays) for arrays in zip(*(near[1:] for near in places), strict=True)]
+        return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
+
+    def _loop(self, n: int, steps: Steps, places: tuple[Any, ...] = ()) -> int:
         """Take n steps by the compiled loop; return how many: fewer if one fails, or if nodes would leave places.
 
         With places what has stencils that change does not act.
         """
         if self._back.failed:
             return 0
-        table = self._table if places is None else self._table_apart
+        table = self._table_apart if places else self._table
         loads = self._loads or NO_LOADS
         known, factors = steps.load_factors(n, loads, 1.0) if loads.histories else (n, _NO_FACTORS)
         if not known:  # the loads themselves say why
             loads, known, factors = NO_LOADS, 1, _NO_FACTORS
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
         calls = self._is_large, bool(self._moving), table is None, actions
-        self._taking = steps, known, loads, places is not None
+        self._taking = steps, known, loads, bool(places)
         energies = (self._gradient, _NO_ROWS) if table is None else table[:2]
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
@@ -484,7 +554,7 @@ def _steps(
     ends, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0
     for step in range(n + 1):
-        if step < n and _leaves(
+        if step < n and leaves(
             q, v, a, gradient, inverse_mass, step > 0, after, kicks[k, 0], sizes[k], nodes, at, rooms
         ):
             n = step
@@ -507,22 +577,6 @@ def _steps(
         after = kicks[k, 1]
         k = k + 1 if k + 1 < len(sizes) else 0
     return n
-
-
-@uncounted_formula
-def _leaves(q, v, a, gradient, inverse_mass, has_kick, after, kick, size, nodes, at, rooms):
-    """Return whether one of some nodes would be farther from its place than it may be, after the drift of `_pass`."""
-    for k in range(len(nodes)):
-        n, squared = nodes[k], 0.0
-        for i in range(q.shape[1]):
-            acceleration, velocity = a[n, i], v[n, i]
-            if has_kick:
-                acceleration, velocity = kicked(velocity, gradient[n, i], inverse_mass[n, i], after)
-            end, _ = drifted(q[n, i], velocity, acceleration, kick, size)
-            squared += (end - at[k, i]) ** 2
-        if not squared <= rooms[k]:
-            return True
-    return False
 
 
 @uncounted_formula
@@ -593,17 +647,3 @@ def _remember(q, v, a, gradient, rooms, size):
     if len(rooms) > VELOCITY:
         for i in range(len(q)):
             rooms[VELOCITY, i], rooms[GRADIENT, i] = v[i], gradient[i]
-
-
-@inlined
-def kicked(v, gradient, inverse_mass, h):
-    """Return a = −M⁻¹ gradient and v + h a."""
-    a = -gradient * inverse_mass
-    return a, v + h * a
-
-
-@inlined
-def drifted(q, v, a, kick, h):
-    """Return q + h (v + kick a) and v + kick a."""
-    v += kick * a
-    return q + h * v, v

@@ -112,8 +112,10 @@ def cyclic_modes(
         found.append((diameter, squares, np.asarray((T @ vectors).T, complex)))
     shapes = np.concatenate([some for _, _, some in found])
     squares = np.concatenate([some for _, some, _ in found])
-    parts = (np.asarray(part, float).reshape(-1, *state.q.shape) for part in (shapes.real, shapes.imag))
-    rounding = max(round_off_of_squares(motions, part) for part in parts)
+    rounding = max(
+        round_off_of_squares(motions, np.asarray(part, float).reshape(-1, *state.q.shape))
+        for part in (shapes.real, shapes.imag)
+    )
     squares = np.where(np.abs(squares) <= max(rounding, 1e-3 * unit), 0.0, squares)
     largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=1)[:, None], axis=1)
     shapes = (shapes * (np.abs(largest) / largest)).reshape(-1, *state.q.shape)
@@ -161,7 +163,11 @@ def _sparse(K: sp.csr_array, M: sp.csr_array, n: int, shift: float) -> tuple[Arr
 
     size = len(K.indptr) - 1
     options: Any = {"SymmetricMode": True}
-    factors = splu(sp.csc_matrix(K - shift * M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    matrix = sp.csc_matrix(K - shift * M)
+    try:
+        factors = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError as error:
+        raise _NotDefinite from error
     pivots = factors.U.diagonal()
     if not (np.array_equal(factors.perm_r, factors.perm_c) and (pivots.real > 0.0).all()):
         raise _NotDefinite
@@ -169,7 +175,8 @@ def _sparse(K: sp.csr_array, M: sp.csr_array, n: int, shift: float) -> tuple[Arr
     operator = LinearOperator((size, size), lambda a: factors.solve(M @ a), dtype=complex)  # pyright: ignore
     start = factors.solve(M @ np.random.default_rng(0).standard_normal(size).astype(complex))
     try:
-        found: Any = eigs(operator, min(n + 2, size - 2), which="LM", v0=start, tol=_CONVERGED, maxiter=_RESTARTS)  # pyright: ignore
+        precise: Any = {"tol": _CONVERGED, "maxiter": _RESTARTS}
+        found: Any = eigs(operator, min(n + 2, size - 2), which="LM", v0=start, **precise)
     except ArpackNoConvergence as error:
         raise NoEquilibrium(
             f"the frequencies of the sector were not found: {len(error.eigenvalues)} of {n} after {_RESTARTS} "

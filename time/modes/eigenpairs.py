@@ -15,7 +15,7 @@ from symplex.time.solvers.linear import LinearOfModes, linear_solver
 from symplex.time.solvers.linear_solver import LinearSolver
 
 _DENSE = 200  # free coordinates, up to which all frequencies are computed at once
-_DIRECT = 15_000  # free coordinates up to which sparse factors are as fast as iterations, and small
+_DIRECT = 8_000  # free coordinates up to which sparse factors are as fast as iterations, and small
 SHIFT = 1e-8  # of the mean of K/M, below zero: K of a body that nothing holds is singular
 _LOWER = 100.0  # by which the shift goes down where the matrix is not positive definite
 _SHIFTS = 8

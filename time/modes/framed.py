@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.structures.frames import Frames
 from symplex.time.modes.linear_equations import LinearEquations
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates
@@ -47,7 +46,7 @@ class FramedMotions:
         self._motions = motions
         coordinates, joints = NodalCoordinates(system, system.frames), system.joints.at(motions.t)
         self._coordinates = coordinates
-        self._P, self._free = _rigid(system.frames, coordinates.free, q), coordinates.basis(q)
+        self._P, self._free = system.frames.small_motions(q), coordinates.basis(q)
         self.basis = sp.csr_array(self._P @ self._free)
         self._forces = system.gradient(q)
         for load in system.loads.values():
@@ -61,30 +60,13 @@ class FramedMotions:
             rows = np.repeat(np.arange(joints.size), 24)
             self.gradients = sp.csr_array((values.ravel(), (rows, columns.ravel())), shape=(joints.size, q.size))
 
-    def reduced(self, stiffness: sp.csr_array) -> sp.csr_array:
-        """Return K of coordinates for one of particles, with what forces on frames have of it."""
-        geometric = self._free.T @ self._geometric @ self._free
-        return sp.csr_array(self.basis.T @ stiffness @ self.basis + geometric)
-
-    @cached_property
-    def _geometric(self) -> sp.csr_array:
-        """The stiffness of forces r on frames that rotate: (ω × ρ) × r = (ρ rᵀ − r·ρ) ω, symmetric in equilibrium."""
-        frames = self._motions.system.frames
-        assert frames is not None, "it is for systems with frames"
-        arms, r = frames.arms(self._motions.q), frames.shares[:, None, None] * self._forces[frames.nodes]
-        products = np.einsum("fai,faj->fij", arms, r)
-        on = 0.5 * (products + products.swapaxes(1, 2)) - np.einsum("fai,fai->f", arms, r)[:, None, None] * np.eye(3)
-        n, f = 2 * len(frames) + len(self._motions.q) - len(np.unique(frames.nodes)), len(frames)
-        rotations = 2 * np.arange(f) + 1
-        starts = np.searchsorted(rotations, np.arange(n + 1))
-        return sp.csr_array(sp.bsr_array((on, rotations, starts), shape=(3 * n, 3 * n)))
-
     @cached_property
     def equations(self) -> LinearEquations:
         """The equations of small motions, with the symmetric part of K and without damping."""
-        K = self.reduced(self._motions.matrix(self._motions.symmetric_stiffness + self.of_joints))
+        coordinates, blocks = self._coordinates, self._motions.symmetric_stiffness + self.of_joints
+        reduced = coordinates.stiffness(blocks, self._motions.q, self._forces, symmetric=True)
+        K = sp.csr_array(self._free.T @ coordinates.system.pattern.matrix(reduced) @ self._free)
         M = sp.csr_array(self.basis.T @ self._motions.mass @ self.basis)
-        K = sp.csr_array(0.5 * (K + K.T))
         of_nodes = self._motions.matrix(self._motions.stiffness + self.of_joints), self.gradients
         return LinearEquations(self.basis, K, M, None, sp.csr_array(self.gradients @ self.basis), of_nodes)
 
@@ -185,22 +167,3 @@ def equations_of(motions: SmallMotions) -> LinearEquations:
         return found
     C = sp.csr_array(found.basis.T @ motions.matrix(motions.damping) @ found.basis)
     return replace(found, damping=C)
-
-
-def _rigid(frames: Frames, free: np.ndarray, q: Array) -> sp.csr_array:
-    """Return the small motions [3n, 3·coordinates] of particles at q [n, 3]: u + θ × ρ of frames, u of other nodes."""
-    n, f = len(q), len(frames)
-    frame = np.full(n, -1)
-    frame[frames.nodes] = np.arange(f)[:, None]
-    within = np.flatnonzero(frame >= 0)
-    x, y, z = (q[within] - frames.centers(q)[frame[within]]).T
-    zero = np.zeros_like(x)
-    turn = np.stack([zero, z, -y, -z, zero, x, y, -x, zero], axis=-1).reshape(-1, 3, 3)  # −ρ̂
-    column = np.empty(n, int)
-    column[within], column[free] = 2 * frame[within], 2 * f + np.arange(len(free))
-    rows = np.concatenate([np.arange(n), within])
-    columns = np.concatenate([column, 2 * frame[within] + 1])
-    blocks = np.concatenate([np.tile(np.eye(3), (n, 1, 1)), turn])
-    place = 3 * rows[:, None, None] + np.arange(3)[:, None], 3 * columns[:, None, None] + np.arange(3)
-    where = tuple(np.broadcast_to(index, blocks.shape).ravel() for index in place)
-    return sp.csr_array((blocks.ravel(), where), shape=(3 * n, 3 * (2 * f + len(free))))

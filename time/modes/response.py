@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -153,7 +153,9 @@ def frequency_response(
             )
         found = _directly(motions, omegas, f, u_c, by, loss_factor, kept)
     else:
-        found = _by_modes(motions, omegas, f, u_c, by, loss_factor, modes, ratio, kept)
+        parts = superposed(motions, omegas, f, u_c, by, loss_factor, modes, ratio)
+        found = np.tensordot(parts.eta, modes.shapes[:, kept], 1)
+        found += parts.by[:, None, None] * parts.of_base[kept] + parts.rest[kept]
     if not np.isfinite(found).all():
         raise NoEquilibrium("the response is not finite: a frequency is one of resonance, and nothing damps it.")
     return FrequencyResponse(frequencies, kept, found)
@@ -223,7 +225,27 @@ def _of_base(
     return [np.asarray(equations.basis.T @ part, complex) for part in parts]
 
 
-def _by_modes(
+class Superposition(NamedTuple):
+    """A response by modes, u(ω) = Σ_j η_j(ω) u_j + by(ω) u_q + u_r.
+
+    Attributes
+    ----------
+    eta : complex128 [m, k]
+    by : float64 [m]
+        What multiplies the displacements of supports.
+    of_base : complex128 [n, dim]
+        u_q, the static answer to these, theirs included.
+    rest : complex128 [n, dim]
+        u_r, what other modes do under the forces, as if they were static.
+    """
+
+    eta: ComplexArray
+    by: Array
+    of_base: ComplexArray
+    rest: ComplexArray
+
+
+def superposed(
     motions: SmallMotions,
     omegas: Array,
     f: ComplexArray,
@@ -232,9 +254,8 @@ def _by_modes(
     loss_factor: float,
     modes: Modes,
     ratio: Array,
-    kept: np.ndarray,
-) -> ComplexArray:
-    """Return the displacements [m, p, dim] by superposition.
+) -> Superposition:
+    """Return the response by superposition.
 
     u = u_q + Σ_j u_j η_j with the static answer u_q of what is free to supports that move, and each η_j driven by what
     u_q leaves of the equations.
@@ -258,26 +279,24 @@ def _by_modes(
     is_held = bool((squares > 0.0).all())
     static, rest = np.zeros(shape, complex), np.zeros(shape, complex)
     if u_c.any():
-        static = u_c + _static(motions, np.zeros_like(u_c), u_c)
+        static = u_c + static_response(motions, np.zeros_like(u_c), u_c)
     if f.any() and is_held:
         pushed = shapes @ f.ravel()
-        rest = (_static(motions, f, np.zeros_like(f)) - ((pushed / squares) @ shapes).reshape(shape)) / (
+        rest = (static_response(motions, f, np.zeros_like(f)) - ((pushed / squares) @ shapes).reshape(shape)) / (
             1.0 + 1j * loss_factor
         )
     forced = shapes @ f.ravel()
     inertia, drag = shapes @ (motions.mass @ static.ravel()), 0.0 if C is None else shapes @ (C @ static.ravel())
-    found = np.zeros((len(omegas), len(kept), shape[1]), complex)
-    of_nodes = modes.shapes[:, kept]
+    found = np.zeros((len(omegas), len(shapes)), complex)
     for k, (w, factor) in enumerate(zip(omegas, by, strict=True)):
         below = squares * (1.0 + 1j * loss_factor) - w**2 + 1j * w * damping
         if not (np.abs(below) * _ENDLESS > np.maximum(np.abs(squares), w**2)).all():
             raise _resonance(w)
-        eta = (forced + factor * (w**2 * inertia - 1j * w * drag)) / below
-        found[k] = np.tensordot(eta, of_nodes, 1) + factor * static[kept] + rest[kept]
-    return found
+        found[k] = (forced + factor * (w**2 * inertia - 1j * w * drag)) / below
+    return Superposition(found, by, static, rest)
 
 
-def _static(motions: SmallMotions, forces: ComplexArray, base: ComplexArray) -> ComplexArray:
+def static_response(motions: SmallMotions, forces: ComplexArray, base: ComplexArray) -> ComplexArray:
     """Return the displacements [n, dim] of what is free under static forces and displacements of supports."""
     system = motions.system
     failed = "superposition of modes needs a static response, and there is none: {}. Take the direct method."

@@ -16,8 +16,6 @@ a preconditioner is approximate anyhow, and LLᵀ stays symmetric. Kernels follo
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from symplex.fem.assembly.pattern import Array
@@ -80,13 +78,17 @@ class IncompleteCholesky:
         self._pattern.run(backward, indptr, indices, self._factor, self._inverses, z, backward=True)
 
 
-@final
 class IncompleteLU:
     """ILU(0) of matrices that need not be symmetric.
 
     Parameters
     ----------
     pattern : BlockPattern
+
+    Attributes
+    ----------
+    diagonal : int [n]
+        The places of blocks on the diagonal among all.
     """
 
     def __init__(self, pattern: BlockPattern):
@@ -94,20 +96,20 @@ class IncompleteLU:
         self._factor = np.empty((len(pattern.whole.indices), 9), np.float32)
         self._inverses = np.empty((pattern.n, 9))
         rows = np.repeat(np.arange(pattern.n), np.diff(pattern.whole.indptr))
-        self._diagonal = np.flatnonzero(pattern.whole.indices == rows)
+        self.diagonal = np.flatnonzero(pattern.whole.indices == rows)
         self._longest = int(np.diff(pattern.whole.indptr).max(initial=0))
 
     def factorize(self, values: Array) -> int:
         """Factorise the matrix with the blocks values [nnz', 9]; return a row with no regular pivot, −1 if none."""
         indptr, indices, _ = self._pattern.whole
-        arguments = (indptr, indices, self._diagonal, values, self._longest, self._factor, self._inverses)
+        arguments = (indptr, indices, self.diagonal, values, self._longest, self._factor, self._inverses)
         return _first(self._pattern.run(incomplete_lu, *arguments))
 
     def solve(self, r: Array, z: Array) -> None:
         """Set z = U⁻¹ L⁻¹ r."""
         indptr, indices, _ = self._pattern.whole
-        self._pattern.run(lu_forward, indptr, indices, self._diagonal, self._factor, r, z)
-        arguments = (indptr, indices, self._diagonal, self._factor, self._inverses, z)
+        self._pattern.run(lu_forward, indptr, indices, self.diagonal, self._factor, r, z)
+        arguments = (indptr, indices, self.diagonal, self._factor, self._inverses, z)
         self._pattern.run(lu_backward, *arguments, backward=True)
 
 

@@ -23,6 +23,7 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.kernels import inlined, kernel
 from symplex.fem.compiled.prefetch import prefetch
+from symplex.time.solvers.aggregates import aggregates
 from symplex.time.solvers.node_order import two_sided_order
 
 THREE, NINE = np.uint64(3), np.uint64(9)
@@ -121,6 +122,29 @@ class BlockPattern:
         graph = sp.csr_array((np.ones(len(lower.indices)), lower.indices.astype(np.int32), lower.indptr))
         return sp.csgraph.connected_components(graph, directed=False)
 
+    def aggregates(self, size: int) -> NDArray[np.int32]:
+        """Return the aggregate [n] of about ``size`` nodes that each row is in, numbered from 0."""
+        return aggregates(self._indptr, self._indices, size)[self.nodes]
+
+    # -- what other ranks have: nothing, if there are none ---------------------------------------------------------
+
+    @cached_property
+    def border(self) -> Border:
+        """The blocks of columns of ghosts."""
+        return Border(np.zeros(self.n + 1, np.int64), *(np.zeros(0, kind) for kind in (np.uint32, np.intp, np.intp)))
+
+    def numbered(self, count: int) -> tuple[int, int]:
+        """Return how many things are on ranks before this one, and on all, given how many are here."""
+        return 0, count
+
+    def joined(self, rows: Array) -> Array:
+        """Return the arrays [m, ...] of all ranks, one after the other."""
+        return rows
+
+    def of_ghosts(self, values: Array) -> Array:
+        """Return what ghosts [g, 3] have at their owners of values [n, 3] in the order of elimination."""
+        return values[:0]
+
     # -- products ------------------------------------------------------------------------------------------------
 
     def advance(self, values: Array, z: Array, beta: float, p: Array, q: Array) -> float:
@@ -168,6 +192,16 @@ class BlockPattern:
         """Write the blocks [nnz, dim, dim] of a matrix in the given order, times a factor, to out [nnz', 9]."""
         flat = blocks.reshape(len(blocks), -1)
         self.run(_take_blocks if self.dim == 3 else _take_smaller_blocks, *rows, flat, scale, out)
+
+
+class Border(NamedTuple):
+    """The blocks of own rows, in the order of elimination, and columns of ghosts."""
+
+    indptr: NDArray[np.int64]  # [n + 1]
+    indices: NDArray[np.uint32]  # [nnz']: row starts and columns, counted from the first ghost
+    # [nnz']: The places of these blocks in the given order, and of those with row and column exchanged
+    source: NDArray[np.intp]
+    opposite: NDArray[np.intp]
 
 
 class BlockRows(NamedTuple):

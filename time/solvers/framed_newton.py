@@ -117,7 +117,8 @@ class _Framed(Record):
     slots: Places
     condition: Counts
     side: Counts
-    of_frame: Counts
+    of: Counts
+    rotation: Counts
     above: Nodes
     below: Nodes
     node: Counts
@@ -337,7 +338,7 @@ def _linearise(p):
 @formula
 def _add_border(r, scheme, z, particles, matrix):
     """Write the blocks of multipliers, and how large these are for round-off."""
-    of_rows, places = (r.nodes, r.condition, r.side, r.of_frame, r.axis), (r.above, r.below, r.diagonal)
+    of_rows, places = (r.nodes, r.condition, r.side, r.rotation, r.axis), (r.above, r.below, r.diagonal)
     gradients = particles[_MIDDLE], particles[_END], r.gradients, r.gradients_at_end
     for c in range(len(r.nodes)):
         r.scaled[c] = scheme.impulse * r.scale[c]
@@ -404,7 +405,7 @@ def keep_rigid(system, q, v, own, vectors):
         numbers = r.values, r.scaled, r.scale, r.order, r.along, r.of_one
         along = AlongRooms(r.gradients_at_end, r.gradients, *numbers)
         of, ends = _at_end(r), (r.condition, r.side)
-        rank = factorise_along(of, *ends, r.of_frame, q, *of_frames, along, rooms[0], rooms[1])
+        rank = factorise_along(of, *ends, r.of, q, *of_frames, along, rooms[0], rooms[1])
         keep_along(of, *ends, v, False, v, along, rank)
         make_rigid(q, v, own, *of_frames, *rooms)  # accelerations are those of the rotation that is left
         keep_along(of, *ends, v, True, own, along, rank)

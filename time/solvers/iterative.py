@@ -8,11 +8,10 @@ import numpy as np
 
 from symplex.errors import StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
-from symplex.time.solvers.block_factor import IncompleteCholesky, IncompleteLU
 from symplex.time.solvers.block_matrix import BlockPattern, BlockRows
-from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab
+from symplex.time.solvers.coarse import CoarseSpace, DeflatedCholesky, DeflatedLU, TwoLevel, half_times
+from symplex.time.solvers.krylov import Solution, Worth, always, bicgstab, conjugate_gradients
 from symplex.time.solvers.linear_solver import LinearSolver
-from symplex.time.solvers.rigid_start import RigidInitialGuess
 from symplex.time.solvers.singular import floating_part, loose_part, singular
 from symplex.time.solvers.turned import RotatedTangent
 
@@ -44,7 +43,7 @@ class KrylovSolver(LinearSolver):
     def __init__(self, pattern: Pattern, dim: int):
         self._pattern = pattern
         self._rows = self._block_rows(pattern, dim)
-        self._turned, self._start = self._turned_matrix(), self._rigid_start()
+        self._turned, self._start = self._turned_matrix(), TwoLevel(self._rows)
         self.begin()
 
     def _block_rows(self, pattern: Pattern, dim: int) -> BlockPattern:
@@ -54,11 +53,9 @@ class KrylovSolver(LinearSolver):
     def _turned_matrix(self) -> RotatedTangent:
         return RotatedTangent(self._rows)
 
-    def _rigid_start(self) -> RigidInitialGuess:
-        return RigidInitialGuess(self._rows)
-
     def begin(self) -> None:
-        """Turn the columns of matrices again."""
+        """Turn the columns of matrices again, and forget whether a coarse space helped."""
+        self._start.begin()
         self._may_turn, self._turns = True, False
 
     def update(self, blocks: Array, symmetric: bool, positions: Array, end: Array | None = None) -> None:
@@ -74,27 +71,24 @@ class KrylovSolver(LinearSolver):
         symmetric = symmetric or self._rows.is_symmetric(blocks)
         self._definite = symmetric and self._factorize_symmetric()
         self._turns = not symmetric and end is not None and self._may_turn and self._factorize_turned(positions, end)
+        self._positions = positions
         if self._definite or self._turns:
-            self._start.take(self._lower[0], positions)
-        self._factorized = self._definite or self._turns or self._factorize_any()
+            self._start.take(self._half, positions)
+        self._factorized = self._definite or self._turns or self._factorize_any(symmetric)
 
     def _factorize_symmetric(self) -> bool:
-        values, factor = self._lower
-        self._rows.take(self._rows.lower, self._blocks, self._scale, values)
-        definite = self._rows.every(self._has_factors(values, factor))
+        self._rows.take(self._rows.lower, self._blocks, self._scale, self._half)
+        definite = self._rows.every(self._has_factors())
         self.counts["indefinite"] += not definite
         return definite
 
     def _factorize_turned(self, middle: Array, end: Array) -> bool:
         self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
-        values, factor = self._lower
-        return self._turned.take(self._whole, middle, end, values) and self._rows.every(
-            self._has_factors(values, factor)
-        )
+        return self._turned.take(self._whole, middle, end, self._half) and self._rows.every(self._has_factors())
 
-    def _has_factors(self, values: Array, factor: IncompleteCholesky) -> bool:
-        found = factor.factorize(values) < 0
-        if found and factor.shift > 0.0:
+    def _has_factors(self) -> bool:
+        found = self._cholesky.factorize(self._half) < 0
+        if found and self._cholesky.shift > 0.0:
             self.counts["shifted"] += 1
             self._require_held()
         return found
@@ -105,17 +99,29 @@ class KrylovSolver(LinearSolver):
         if loose is not None:
             raise singular(self._pattern, self._blocks, loose)
 
-    def _factorize_any(self) -> bool:
+    def _factorize_any(self, symmetric: bool) -> bool:
+        """Factorise a matrix that is not symmetric, or not positive definite; return whether it has factors."""
         self._rows.take(self._rows.whole, self._blocks, self._scale, self._whole)
+        if symmetric:
+            self._start.leave()
+        else:
+            diagonal = self._whole[self._lu.diagonal]
+            self._start.take_unsymmetric(self._symmetric_part, self._whole_times, diagonal, self._positions)
         return self._rows.every(self._lu.factorize(self._whole) < 0)
 
-    @cached_property
-    def _lower(self) -> tuple[Array, IncompleteCholesky]:
-        """The lower half of a symmetric matrix, or part of a matrix, and its factors."""
-        return _room(self._rows.lower), self._incomplete()
+    def _symmetric_part(self) -> Array:
+        self._turned.take_as_it_is(self._whole, self._half)
+        return self._half
 
-    def _incomplete(self) -> IncompleteCholesky:
-        return IncompleteCholesky(self._rows)
+    @cached_property
+    def _half(self) -> Array:
+        """The lower half of a symmetric matrix, or part of a matrix."""
+        return _room(self._rows.lower)
+
+    @cached_property
+    def _cholesky(self) -> DeflatedCholesky:
+        """The incomplete factors of that."""
+        return DeflatedCholesky(self._rows)
 
     @cached_property
     def _whole(self) -> Array:
@@ -123,8 +129,8 @@ class KrylovSolver(LinearSolver):
         return _room(self._rows.whole)
 
     @cached_property
-    def _lu(self) -> IncompleteLU:
-        return IncompleteLU(self._rows)
+    def _lu(self) -> DeflatedLU:
+        return DeflatedLU(self._rows)
 
     @property
     def nodes(self) -> IntArray:
@@ -173,21 +179,44 @@ class KrylovSolver(LinearSolver):
             raise StepFailed("the right-hand side of the equations of the step is not finite.")
         rhs /= size  # squares of its numbers neither overflow nor vanish
         if self._definite:
-            self._last = self._note(self._start.solve(self._lower[1], rhs, tolerance, worth))
+            self._last = self._note(self._solve_half(rhs, tolerance, worth))
             if self._last.outcome == "indefinite":
                 self.counts["indefinite"] += 1
                 self._definite = False
-                self._factorized = self._factorize_any()
+                self._factorized = self._factorize_any(True)
         if self._turns:
-            self._last = self._note(self._turned.solve(self._start, self._lower[1], rhs, tolerance, worth))
+            self._last = self._note(self._turned.solve(self._solve_half, rhs, tolerance, worth))
             if self._last.outcome not in ("converged", "out of iterations"):
                 self._may_turn = self._turns = False
-                self._factorized = self._factorize_any()
+                self._factorized = self._factorize_any(False)
         if not self._definite and not self._turns and self._factorized:
-            self._last = self._note(bicgstab(self._rows, self._whole, self._lu, rhs, tolerance, worth=worth))
+            solution = self._start.solve(self._bicgstab, self._whole_times, rhs, tolerance, worth)
+            self._last = self._note(solution)
         if self._last is None or not _is_solved(self._last):
             return None
         return self._rows.scatter(self._last.x) * (self._scale * size)
+
+    def _solve_half(self, b: Array, tolerance: float, worth: Worth) -> Solution:
+        """Solve with the symmetric matrix of which the lower half is kept."""
+        return self._start.solve(self._conjugate_gradients, self._half_times, b, tolerance, worth)
+
+    def _conjugate_gradients(
+        self, space: CoarseSpace | None, b: Array, tolerance: float, limit: int, worth: Worth
+    ) -> Solution:
+        self._cholesky.space = space
+        return conjugate_gradients(self._rows, self._half, self._cholesky, b, tolerance, limit, worth)
+
+    def _half_times(self, x: Array) -> Array:
+        return half_times(self._rows, self._half, x)
+
+    def _bicgstab(self, space: CoarseSpace | None, b: Array, tolerance: float, limit: int, worth: Worth) -> Solution:
+        self._lu.space = space
+        return bicgstab(self._rows, self._whole, self._lu, b, tolerance, limit, worth)
+
+    def _whole_times(self, x: Array) -> Array:
+        out = np.empty_like(x)
+        self._rows.multiply(self._whole, x, out)
+        return out
 
     def _note(self, solution: Solution) -> Solution:
         self.counts["iterations"] += solution.iterations

@@ -29,8 +29,10 @@ class BorderTables(NamedTuple):
     ----------
     nodes : int32 [c, 8]
         The particles of conditions.
-    condition, side, frame : int64 [k]
-        The condition, and which of its frames, of each block and its transpose.
+    condition, side : int64 [k]
+        The condition, and which of its sides, of each block and its transpose.
+    rotation : int64 [k]
+        The node of the rotation there; −1: none, of a node by itself.
     axis : int64 [c]
         Which number of its node the multiplier of a condition is.
     above, below : int32 [k, 2]
@@ -43,7 +45,7 @@ class BorderTables(NamedTuple):
     nodes: IntArray
     condition: NDArray[np.int64]
     side: NDArray[np.int64]
-    frame: NDArray[np.int64]
+    rotation: NDArray[np.int64]
     axis: NDArray[np.int64]
     above: IntArray
     below: IntArray
@@ -62,7 +64,12 @@ def write_border(of, scale, delta, z, middle, end, gradients, gradients_at_end, 
     write_resultants_of(of.nodes, of.condition, of.side, gradients_at_end, end, of.seen)
     for k in range(len(of.condition)):
         c = of.condition[k]
-        axis, rotation = of.axis[c], 2 * of.frame[k] + 1
+        axis, rotation = of.axis[c], of.rotation[k]
+        if rotation < 0:
+            for i in range(3):
+                out[of.above[k, 0], i, axis] = scale[c] * of.acting[k, 0, i]
+                out[of.below[k, 0], axis, i] = scale[c] * of.seen[k, 0, i]
+            continue
         # r·(T δθ), T = 4/(4 + θ²) (1 + ½ θ̂): r becomes 4/(4 + θ²) (r + ½ r × θ).
         x, y, w = z[rotation, 0], z[rotation, 1], z[rotation, 2]
         factor = 4.0 / (4.0 + x * x + y * y + w * w)
@@ -87,6 +94,8 @@ class JointBorder:
     system : System
     first : int
         The number of nodes before them.
+    of_node : int32 [n, 2]
+        The nodes of the displacement and the rotation that a particle moves with; −1: no rotation.
 
     Attributes
     ----------
@@ -102,7 +111,7 @@ class JointBorder:
         λ of the last increment.
     """
 
-    def __init__(self, system: System, first: int):
+    def __init__(self, system: System, first: int, of_node: IntArray):
         joints = system.joints
         self._system, self._joints, self._first = system, joints, first
         # Nodes are of one joint each, so that none couples bodies of several joints.
@@ -113,14 +122,14 @@ class JointBorder:
         self._at = node, np.concatenate(within) % 3  # the place of each condition among unknowns
         self.unused = np.ones((self.n_nodes, 3), bool)
         self.unused[self._at] = False
-        self._condition, self._side, self._frame = joints.ends
+        self._condition, self._side, self._of = joints.ends
         self._node, self._axis = first + self._at[0][self._condition], self._at[1][self._condition]
-        rows = 2 * self._frame[:, None] + [0, 1]  # [k, 2]
+        rows = of_node[joints.nodes[self._condition, 4 * self._side]]  # [k, 2]
+        self._rotation = rows[:, 1].astype(np.int64)
         own = np.arange(first, first + self.n_nodes)
         self._rows = rows
-        self.pairs = np.concatenate(
-            [np.column_stack([rows.ravel(), np.repeat(self._node, 2)]), np.column_stack([own, own])]
-        ).astype(np.int32)
+        coupled = np.column_stack([rows.ravel(), np.repeat(self._node, 2)])[rows.ravel() >= 0]
+        self.pairs = np.concatenate([coupled, np.column_stack([own, own])]).astype(np.int32)
         self._acting = self.at_end = joints  # those that act on the way, and those that hold at its end
         self.multipliers, self._scale = np.zeros(joints.size), np.ones(joints.size)
         self._mass = np.ones(joints.size)
@@ -138,7 +147,9 @@ class JointBorder:
         pairs = np.array([(i, j) for entries in both for i in entries for j in entries], np.int64).reshape(-1, 2)
         self._first_of, self._second_of = pairs[:, 0], pairs[:, 1]
         rows, columns = self._rows[self._first_of], self._rows[self._second_of]
-        self._between = np.searchsorted(keys, rows[:, :, None] * n + columns[:, None, :])
+        present = (rows[:, :, None] >= 0) & (columns[:, None, :] >= 0)
+        places = np.searchsorted(keys, rows[:, :, None].astype(np.int64) * n + columns[:, None, :])
+        self._between = np.where(present, places, -1)
 
     def tables(self) -> dict[str, np.ndarray]:
         """Return what compiled iterations read and write to (`symplex.time.solvers.framed_newton`), by names there."""
@@ -159,7 +170,8 @@ class JointBorder:
             "slots": self._system.joint_slots(),
             "condition": self._condition,
             "side": self._side,
-            "of_frame": self._frame,
+            "of": self._of,
+            "rotation": self._rotation,
             "above": self._above,
             "below": self._below,
             "node": self._first + self._at[0],
@@ -227,7 +239,7 @@ class JointBorder:
     def _tables(self) -> BorderTables:
         k = len(self._condition)
         rooms = np.empty((k, 2, 3)), np.empty((k, 2, 3))
-        of_rows = self._joints.nodes, self._condition, self._side, self._frame, self._at[1]
+        of_rows = self._joints.nodes, self._condition, self._side, self._rotation, self._at[1]
         return BorderTables(*of_rows, self._above, self._below, self._diagonal, *rooms)
 
     def add_stiffness_of(self, q: Array, out: Array) -> None:
@@ -236,7 +248,8 @@ class JointBorder:
         size = (_STIFF * self._rate * self._mass)[self._condition[self._first_of]]
         first, second = rows[self._first_of], rows[self._second_of]
         local = size[:, None, None, None, None] * first[:, :, None, :, None] * second[:, None, :, None, :]
-        np.add.at(out, self._between, local)
+        present = self._between >= 0
+        np.add.at(out, self._between[present], local[present])
 
     def _resultants(self, q: Array, gradients: Array) -> Array:
         """Return force and moment [k, 2, 3] of each condition on each of its frames."""

@@ -111,7 +111,7 @@ class NodalCoordinates:
         self._rotations: tuple[Pattern, tuple[Array, IntArray, IntArray, Array]] | None = None
         self.n_nodes, self.border = len(mass), None
         if with_joints and system.joints:
-            self.border = border = JointBorder(system, len(mass))
+            self.border = border = JointBorder(system, len(mass), self.of_node)
             mass, fixed = np.concatenate([mass, np.ones(border.n_nodes)]), np.concatenate([fixed, border.unused])
         self.system = _System(mass, fixed, system, self)
 

@@ -13,6 +13,7 @@ c = (m + e)/2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from math import sqrt
 from typing import NamedTuple
@@ -22,17 +23,18 @@ from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import inlined, kernel
-from symplex.time.solvers.block_factor import IncompleteCholesky
 from symplex.time.solvers.block_matrix import NINE, THREE, BlockPattern
 from symplex.time.solvers.conjugate_residuals import conjugate_residuals
 from symplex.time.solvers.krylov import Outcome, Solution, Worth
-from symplex.time.solvers.rigid_start import RigidInitialGuess
 
 _UNSYMMETRIC = 0.05  # part of the symmetric part, by squares of all numbers, that the rest may be
 _LOOSE_ENDS = 1e-12  # of the mean square of distances, so that neighbours in a line do not turn about it
 _FIRST, _NEXT = 0.01, 0.1  # tolerances of solutions with the symmetric part, the first one and those after it
 _CLOSER = 0.5  # or this part of what is still required, if that is more
 _LIMIT = 20  # such solutions
+
+
+Solve = Callable[[Array, float, Worth], Solution]
 
 
 class Places(NamedTuple):
@@ -75,29 +77,35 @@ class RotatedTangent:
         pattern, self._values = self._pattern, values
         positions = pattern.gather(middle), pattern.gather(end)
         pattern.run(_rotate, *pattern.whole[:2], values, pattern.dim, *positions, _LOOSE_ENDS, self._rotations)
-        rows = pattern.lower[:2]
-        parts = pattern.run(take_symmetric_part, *rows, *self._places, values, self._rotations, out)
-        parts += self._take_border()
+        parts = self._take_symmetric_part(out)
         kept, left = pattern.totals(sum(part[0] for part in parts), sum(part[1] for part in parts))
         return left <= _UNSYMMETRIC**2 * kept
+
+    def take_as_it_is(self, values: Array, out: Array) -> None:
+        """Write the lower half of the symmetric part of A, which is not turned, to out."""
+        self._values = values
+        self._rotations[...] = np.eye(3).ravel()
+        self._take_symmetric_part(out)
+
+    def _take_symmetric_part(self, out: Array) -> list[tuple[float, float]]:
+        """Write the lower half of the symmetric part of A R to out; return sums of squares of that and of the rest."""
+        rows = self._pattern.lower[:2]
+        parts = self._pattern.run(take_symmetric_part, *rows, *self._places, self._values, self._rotations, out)
+        return parts + self._take_border()
 
     def _take_border(self) -> list[tuple[float, float]]:
         """Do the same with blocks next to those of the pattern, if there are any; return their sums."""
         return []
 
-    def solve(
-        self, start: RigidInitialGuess, factor: IncompleteCholesky, b: Array, tolerance: float, worth: Worth
-    ) -> Solution:
+    def solve(self, by_part: Solve, b: Array, tolerance: float, worth: Worth) -> Solution:
         """Solve A x = b to |b − A x| ≤ tolerance |b| by generalised conjugate residuals.
 
         Their preconditioner is the solution with the symmetric part by conjugate gradients, as exact as is worth while.
 
         Parameters
         ----------
-        start : RigidInitialGuess
-            Which has taken what `take` wrote.
-        factor : IncompleteCholesky
-            Of that.
+        by_part : callable
+            Solves with what `take` wrote.
         b : float64 [3 n]
         tolerance : float
         worth : callable
@@ -112,7 +120,7 @@ class RotatedTangent:
             requested = tolerance * size / self._norm(r)
             before = iterations
             exact = max(closer, _CLOSER * requested)
-            inner = start.solve(factor, r, exact, lambda more: worth(before + more))
+            inner = by_part(r, exact, lambda more: worth(before + more))
             iterations, closer = iterations + inner.iterations, _NEXT
             if inner.outcome not in ("converged", "rounding"):
                 outcome = inner.outcome

@@ -3,7 +3,7 @@
 import numpy as np
 
 from symplex.fem.compiled.kernels import kernel
-from symplex.fem.solids import brick_sums, elements
+from symplex.fem.solids import brick_sums, brick_tangents, elements
 from symplex.fem.solids.chunks import CHUNK, elements_per_chunk
 
 SLOPES = np.ascontiguousarray(elements.HEXAHEDRON.shapes(elements.HEXAHEDRON.stiffness.points)[1])  # [g, n, a]
@@ -42,3 +42,25 @@ def test_no_other_element_has_as_many_nodes_and_points():
     both = [one for one in of_module if one.n_nodes == 8 and len(one.stiffness.points) % brick_sums.POINTS == 0]
     assert all(one is elements.HEXAHEDRON for one in both)
     assert both
+
+
+@kernel
+def summed(H, symmetric, K):
+    sums = np.empty(brick_tangents.BLOCKS * brick_tangents.BLOCK)
+    for g in range(brick_sums.POINTS):
+        brick_tangents.add_point(H[g], g, symmetric, sums)
+    brick_tangents.set_tangents(symmetric, sums, K)
+
+
+def test_tangents_are_sums_over_points():
+    """Of H_ab [g, a, b, 9, lanes] at the points; the loops take them to be symmetric only if they report it."""
+    H = RANDOM.standard_normal((8, 3, 3, 3, 3, brick_sums.SIZE))  # [g, a, b, i, j, lanes]
+    for symmetric in (False, True):
+        if symmetric:
+            H = H + H.transpose(0, 2, 1, 4, 3, 5)
+        K = np.full((8, 8, 3, 3, brick_sums.SIZE), np.nan)
+        summed(H.reshape(8, -1), symmetric, K.reshape(-1))
+        expected = np.einsum("gma,gabije,gnb->mnije", SLOPES, H, SLOPES)
+        kept = np.tril(np.ones((8, 8), bool)) if symmetric else np.ones((8, 8), bool)
+        np.testing.assert_allclose(K[kept], expected[kept], rtol=0, atol=1e-13)
+        assert np.isnan(K[~kept]).all()

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse import csr_array
 from scipy.spatial.transform import Rotation
 
 import symplex as sx
-from reference.lines import spaghetti
 from symplex.errors import InvalidSystem
 from symplex.fem.structures.frames import Frames
 from symplex.fem.structures.moments import Moment
@@ -140,10 +138,6 @@ def scattered(x):
         (lambda: Frames(NODES, POINTS * [1.0, 1.0, 0.0]), "particles of frame 0 must not be in a plane"),
         (lambda: Frames(NODES, POINTS, np.zeros((2, 3), bool)), r"held must have shape \(2, 6\), got \(2, 3\)"),
         (lambda: system(fixed=np.arange(9)[:, None] == [0, 0, 0]), "of frame 0 some are"),
-        (
-            lambda: sx.System(csr_array(np.diag(MASS) + 0.1), {}, frames=Frames(NODES, POINTS)),
-            "must have lumped masses",
-        ),
         (lambda: Moment([[0, 1, 2]], MASS, [1.0, 0.0, 0.0]), r"particles must have shape \(k, 4\) or \(k, 2\)"),
         (lambda: Moment([[0, 0]], MASS, [1.0, 0.0, 0.0]), "particles of a frame must be different ones"),
         (lambda: Moment(NODES, 0.0 * MASS, [1.0, 0.0, 0.0]), "masses of particles must be positive and finite"),
@@ -153,16 +147,3 @@ def scattered(x):
 def test_what_is_wrong_is_refused(make, message):
     with pytest.raises(InvalidSystem, match=message):
         make()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda s, q: sx.equilibria.relative_equilibrium(s, q, [0.0, 0.0, 1.0]),
-    ],
-)
-def test_what_cannot_keep_frames_rigid_refuses_them(call):
-    built = spaghetti(2)
-    found = sx.System(built.mass, {"beams": built.energy}, frames=built.frames)
-    with pytest.raises(InvalidSystem, match="is for systems without frames, of which this one has 3"):
-        call(found, built.points)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.contact import BodyContact, Surface
+from symplex.contact import BodyContact, Friction, Surface, offset_contact
 from symplex.errors import ScenarioError, StepFailed, UnstableStep
 from symplex.scenario.scenario import Scenario
 from symplex.time.stability import latent_frequency, stable_step
@@ -114,6 +114,109 @@ def test_steps_that_are_given_are_divided_as_they_are_told_and_limited():
 def test_what_does_not_go_with_it_is_refused():
     with pytest.raises(ValueError, match="contact_steps divides its steps"):
         sx.Composition(sx.Newmark(1e-5, contact_steps=4), order=4)
+
+
+def pressed(steps, contact_steps="auto", loads=None, touch=False):
+    """Two blocks above each other in contact, the upper one guided and heavy."""
+    low, high = (sx.box((SIDE,) * 3, (3,) * 3, split="6") for _ in range(2))
+    aside = np.array([0.01, 0.009, SIDE + (0.0 if touch else 0.004)])
+    mesh = sx.merge({"low": low, "high": sx.Mesh(high.points + aside, high.cells)})
+    points, cells = mesh.points, mesh.cells["tetra"]
+    mass = sx.lumped_mass(points, cells, LAW.density, len(points))
+    surface = Surface.of(mesh, ["low", "high"])
+    contact = BodyContact.from_materials(surface, LAW)
+    if touch:
+        contact = offset_contact(BodyContact.from_materials(surface, LAW, distance=contact.reach), points, mesh.cells)
+    fixed = np.zeros(points.shape, bool)
+    fixed[points[:, 2] < 1e-9] = True
+    fixed[points[:, 2] > 1.9 * SIDE, :2] = True
+    energies = {"solid": sx.Solid(points, cells, LAW), "contact": contact}
+    energies["weight"] = sx.actions.Gravity(mass, (0.0, 0.0, -800.0))
+    system = sx.System(mass, energies, fixed=fixed, loads=loads(contact) if loads else {})
+    start = system.state(points)
+    motion = sx.Newmark("auto", contact_steps=contact_steps).start(system, start)
+    return system, start, motion, motion.advance(steps * motion.dt)
+
+
+def test_energy_of_bodies_that_stay_in_contact_does_not_drift():
+    """With whole steps that are divided whenever they meet it would, as each change of the division is a jump."""
+    system, start, motion, _ = pressed(0)
+    energies = []
+    for k in range(1, 41):
+        state = motion.advance(100 * k * motion.dt)
+        energies.append(motion.energies(state))
+    assert motion._touching.any()
+    assert sum(energy["contact"] > 0.0 for energy in energies) > 30
+    drift = np.array([energy["total"] for energy in energies]) - system.energies_of(start)["total"]
+    scale = np.mean([energy["kinetic"] + energy["solid"] + energy["contact"] for energy in energies])
+    assert np.abs(drift[-10:].mean() - drift[:10].mean()) < 0.02 * scale
+    assert np.abs(drift).max() < 0.05 * scale
+
+
+def test_a_step_in_contact_is_the_impulse_method():
+    """Of contact and all elements with a node that may meet in parts, and of the others in whole steps."""
+    system, _, motion, state = pressed(150)
+    touching, parts, h = motion._touching.copy(), int(motion.checkpoint()["contact_steps"]), motion.dt
+    assert touching.any()
+    assert system.energies["contact"].total(state.q) > 0.0
+    solid, contact, weight = (system.energies[name] for name in ("solid", "contact", "weight"))
+    inner = touching[solid.nodes].any(axis=1)
+    assert 0 < inner.sum() < len(inner)
+    fast = sx.System(
+        system.mass, {"some": sx.Solid(solid.points, solid.nodes[inner], LAW), "contact": contact}, fixed=system.fixed
+    )
+    slow = sx.System(
+        system.mass, {"some": sx.Solid(solid.points, solid.nodes[~inner], LAW), "weight": weight}, fixed=system.fixed
+    )
+    q, v, inverse = state.q.copy(), state.v.copy(), np.where(system.fixed, 0.0, 1.0 / system.mass[:, None])
+    v -= 0.5 * h * inverse * slow.gradient(q)
+    for _ in range(parts):
+        v -= 0.5 * h / parts * inverse * fast.gradient(q)
+        q += h / parts * v
+        v -= 0.5 * h / parts * inverse * fast.gradient(q)
+    v -= 0.5 * h * inverse * slow.gradient(q)
+    moved = motion.advance(151 * h)
+    size = np.abs(state.v).max()
+    np.testing.assert_allclose(moved.v, v, atol=1e-10 * size)
+    np.testing.assert_allclose(moved.q, q, atol=1e-10 * size * h)
+    np.testing.assert_allclose(moved.a, system.accelerations_at(moved.t, q, v), atol=1e-8 * np.abs(moved.a).max())
+
+
+def test_steps_in_contact_are_reversible():
+    _, _, motion, state = pressed(300)
+    before = motion._touching.copy()
+    middle = motion.advance(340 * motion.dt)
+    assert (motion._touching == before).all()
+    motion.change_velocities(-middle.v)
+    back = motion.advance(380 * motion.dt)
+    np.testing.assert_allclose(back.q, state.q, atol=1e-9 * SIDE)
+    np.testing.assert_allclose(back.v, -state.v, atol=1e-7 * np.abs(state.v).max())
+
+
+def height(system, state):
+    """Of the centre of the upper block."""
+    upper = slice(system.n_nodes // 2, None)
+    return float(system.mass[upper] @ state.q[upper, 2] / system.mass[upper].sum())
+
+
+@pytest.mark.parametrize("kind", ["drag", "friction", "touching"])
+def test_loads_friction_and_touching_surfaces_go_with_it(kind):
+    """Friction by whole steps that are divided, the others by the level of contact, as with small steps for all."""
+
+    def loads(contact):
+        return {"drag": lambda _, q, v: -10.0 * v} if kind == "drag" else {"friction": Friction(contact, 0.3)}
+
+    options = {"touch": True} if kind == "touching" else {"loads": loads}
+    system, start, motion, state = pressed(200, **options)
+    assert motion._touching.any() == (kind != "friction")
+    small = sx.Newmark("auto", safety=0.1, contact_safety=0.05).fit(system, start, state.t).start(system, start)
+    exact = small.advance(state.t)
+    fallen = height(system, start) - height(system, exact)
+    assert abs(height(system, state) - height(system, exact)) < 0.02 * abs(fallen)
+    if kind != "touching":
+        name = "work_drag" if kind == "drag" else "work_friction"
+        assert motion.energies(state)[name] < 0.0
+        assert abs(motion.energies(state)[name] / small.energies(exact)[name] - 1.0) < 0.1
 
 
 SCENARIO = """

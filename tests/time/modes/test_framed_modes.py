@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import symplex as sx
 from reference.rotating_beam import rotating_beam
@@ -45,19 +46,39 @@ def flapping(n, speed, offset=0.0, hinge=None):
     return found.eigenvalues.imag[across][:3]
 
 
-# Ω and ω by √(ρA/EI) L² (Wright, Smith, Thresher and Wang, J. Appl. Mech. 49 (1982) 197, tables 1 and 3)
-PUBLISHED = {
-    3.0: (4.7973, 23.3203, 62.9850),
-    6.0: (7.3604, 26.8091, 66.6839),
-    12.0: (13.1702, 37.6031, 79.6145),
+# Ω and ω by √(ρA/EI) L², by power series with 60 digits (of Wright, Smith, Thresher and Wang, J. Appl. Mech. 49, 197)
+SERIES = {
+    3.0: (4.7972785, 23.3202637, 62.9849675),
+    6.0: (7.3603730, 26.8090817, 66.6839144),
+    12.0: (13.1701505, 37.6031123, 79.6144785),
 }
 
 
-@pytest.mark.parametrize("speed", PUBLISHED)
+def end_of_cantilever(speed, omega):
+    """The determinant of the second and third derivatives at the end, of two solutions of w⁗ = (T w′)′ + ω² w."""
+
+    def rates(x, y):
+        w, slope, bend, third = y.reshape(4, 2)
+        tension, fall = 0.5 * speed**2 * (1.0 - x**2), -(speed**2) * x
+        return np.concatenate([slope, bend, third, tension * bend + fall * slope + omega**2 * w])
+
+    start = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).ravel()
+    end = solve_ivp(rates, [0.0, 1.0], start, rtol=1e-11, atol=1e-14).y[:, -1].reshape(4, 2)
+    return np.linalg.det(end[2:])
+
+
+@pytest.mark.parametrize("speed", SERIES)
+def test_frequencies_of_power_series_solve_the_equation_of_rotating_beams(speed):
+    for omega in SERIES[speed]:
+        below, above = (end_of_cantilever(speed, omega * part) for part in (1.0 - 1e-6, 1.0 + 1e-6))
+        assert below * above < 0.0
+
+
+@pytest.mark.parametrize("speed", SERIES)
 def test_a_rotating_cantilever(speed):
-    """Published frequencies, approached with the square of the element's length."""
+    """Frequencies of power series, approached with the square of the element's length."""
     exact = rotating_beam(speed, modes=3)
-    np.testing.assert_allclose(exact, PUBLISHED[speed], atol=6e-5)
+    np.testing.assert_allclose(exact, SERIES[speed], rtol=1e-6)
     errors = np.array([1.0 - flapping(n, speed) / exact for n in (12, 24)])
     assert (errors[1] < 6e-3).all()
     np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.1)

@@ -120,7 +120,7 @@ def test_a_thin_body_is_solved_by_factors_until_the_next_step(symmetric):
     b = np.where(system.fixed, 0.0, np.random.default_rng(0).standard_normal(x.shape))
     alone = KrylovSolver(system.pattern, 3)
     alone.update(blocks, symmetric, x)
-    assert alone.attempt(b, 1e-6) is None or alone.counts["iterations"] > 300
+    assert alone.attempt(b, 1e-6) is None or alone.counts["iterations"] > 150
     solver = AutomaticSolver(system.pattern, 3)
     taken = []
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_a_thin_body_is_solved_by_factors_until_the_next_step(symmetric):
         more = {name: solver.counts[name] - before[name] for name in before}
         assert more["direct"] == 1
         assert more["factorisations"] == 1  # incomplete ones, before it was known
-        assert more["iterations"] < 100
+        assert more["iterations"] < 150
         taken.append(more)
     assert taken[0] == taken[1]  # nothing is carried from step to step
 

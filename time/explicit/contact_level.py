@@ -1,0 +1,198 @@
+"""Contact on a level of its own: smaller steps of what meets and of what is around it, within a step of all else.
+
+With the potential V = V_f + V_s, V_f that of contact and of the stencils with nodes that may meet, and n parts,
+
+    v −= ½ h M⁻¹ ∇V_s,    n steps h/n of velocity Verlet with V_f,    v −= ½ h M⁻¹ ∇V_s,
+
+the impulse method, or reversible r-RESPA (Tuckerman, Berne and Martyna 1992): symplectic, symmetric, of second order,
+and it keeps both momenta. Nodes without a part in V_f drift. With contact alone in V_f nodes that bounce would be in
+resonance with the kicks of the elements around them: energy errs ten times as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import Call, add_rows, kept_table_of, rows_of, run
+from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.compiled.kernels import kernel
+from symplex.fem.energies.neighbour_list import Nearby
+from symplex.fem.some_stencils import SomeStencils
+from symplex.fem.system import System
+from symplex.time.explicit.kicks import drifted, kicked, leaves
+
+_COMPLETE = 0.5  # of its margin, up to which nodes may have moved since a list was found
+
+
+@final
+class ContactLevel:
+    """The nodes that may meet, with the stencils around them.
+
+    Parameters
+    ----------
+    system : System
+    touching : bool [n]
+        The nodes that may meet.
+    nodes : int [m]
+        They, and those of the stencils around them, ascending: all that move in parts of a step.
+    calls : sequence of Call
+        Of the gradient of these stencils, on these nodes.
+
+    Attributes
+    ----------
+    q, v : float64 [n, dim]
+        Positions and velocities of all nodes after `advance`, the latter before the last half kick by V_s.
+    slow : float64 [n, dim]
+        Accelerations by V_s at its beginning.
+    """
+
+    def __init__(self, system: System, touching: NDArray[np.bool_], nodes: IntArray, calls: Sequence[Call]):
+        self._system, self._nodes, self._calls = system, nodes, list(calls)
+        self._index = np.full(system.n_nodes, -1, np.int32)
+        self._index[nodes] = np.arange(len(nodes), dtype=np.int32)
+        self._touches = touching
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])[nodes]
+        self._stencils = kept_table_of(rows_of(forms.GRADIENT, self._calls).tolist(), self._calls)
+        self.q, self.v, self.slow = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
+        # Of the nodes of the level: positions, velocities, accelerations by V_f, and the gradient of V_f.
+        self._own = tuple(np.zeros((len(nodes), system.dim)) for _ in range(4))
+        self._rows, self._places = self._stencils, (nodes[:0], self.q[:0], self.q[:0, 0])
+
+    @classmethod
+    def around(cls, system: System, touching: NDArray[np.bool_]) -> ContactLevel | None:
+        """Return the level of the nodes [n] that may meet; None if a stencil around them has no compiled loop."""
+        chosen, inside = [], touching.copy()
+        for name, energy in system.energies.items():
+            if name in system.changing or isinstance(energy, DeadLoad) or energy.nodes.shape[1] < 2:
+                continue
+            some = np.flatnonzero(touching[energy.nodes].any(axis=1))
+            if len(some) and not energy.is_divisible(system.dim):
+                return None
+            chosen.append((energy, some))
+            inside[energy.nodes[some].ravel()] = True
+        nodes = np.flatnonzero(inside)
+        index = np.zeros(system.n_nodes, np.int32)
+        index[nodes] = np.arange(len(nodes))
+        found = [
+            SomeStencils(energy, some, index[energy.nodes[some]], system.dim) for energy, some in chosen if len(some)
+        ]
+        calls = [part.calls() for part in found]
+        return None if None in calls else cls(system, touching, nodes, [call for some in calls for call in some or ()])
+
+    def advance(self, q: Array, v: Array, a: Array, h: float, n: int) -> bool:
+        """Move by a step of the size h in s in n parts, without the last half kick by V_s; return whether it could be.
+
+        It cannot if surfaces may pass through each other in a part, or so far in a step that lists are too old.
+
+        Parameters
+        ----------
+        q, v, a : float64 [n, dim]
+            Of all nodes, with the accelerations by V, which stay as they are.
+        """
+        own_q, own_v, own_a, gradient = self._own
+        if not np.array_equal(own_q, q[self._nodes]):  # else all is as the last step has left it
+            own_q[...] = q[self._nodes]
+            if not self._find(q):
+                return False
+            gradient.fill(0.0)
+            run(self._rows, gradient, own_q)
+            own_a[...] = -gradient * self._inverse_mass
+        _begin(q, v, a, h, self._nodes, own_a, self.slow, self.q, self.v, own_v)
+        left, fresh = n, False
+        while left:
+            taken = _take_parts(left, h / n, *self._own, self._inverse_mass, self._rows, *self._places)
+            if taken < 0 or (fresh and taken == 0):
+                return False
+            left, fresh = left - taken, taken == 0
+            self.q[self._nodes], self.v[self._nodes] = own_q, own_v
+            if left and not self._find(self.q):
+                return False
+        return all(energy.moved((self.q,)) <= _COMPLETE * energy.margin for energy in self._system.changing.values())
+
+    def end(self, gradient: Array, inverse_mass: Array, h: float, v: Array, a: Array) -> None:
+        """Do the last half kick by V_s of a step.
+
+        Parameters
+        ----------
+        gradient, inverse_mass : float64 [n, dim]
+            ∇V without contact at the end of the step, less loads; 1/M of all nodes.
+        h : float
+            The step in s.
+        v, a : float64 [n, dim]
+            Set to the velocities, and the accelerations by V.
+        """
+        own_q, _, own_a, of_stencils = self._own
+        of_stencils.fill(0.0)
+        run(self._stencils, of_stencils, own_q)
+        _end(gradient, of_stencils, inverse_mass, h, self._nodes, own_a, self.v, v, a)
+
+    def _find(self, q: Array) -> bool:
+        """Find what meets from the positions q [n, dim] on; return whether it is known."""
+        every, nodes, at, rooms = self._calls.copy(), [], [], []
+        for energy in self._system.changing.values():
+            near: Nearby | None = energy.nearby(q, _COMPLETE)
+            calls = None if near is None else near.energy.calls(forms.GRADIENT, self._system.dim)
+            if near is None or calls is None:
+                return False
+            for call in calls:
+                every.append(call._replace(record=call.record.replace(nodes=self._index[call.record.nodes])))
+            meets = self._touches[near.nodes]
+            nodes.append(self._index[near.nodes[meets]])
+            at.append(near.at[meets])
+            rooms.append(near.rooms[meets])
+        self._rows = kept_table_of(rows_of(forms.GRADIENT, every).tolist(), every)
+        self._places = np.concatenate(nodes), np.concatenate(at), np.concatenate(rooms)
+        return True
+
+
+@kernel
+def _begin(q, v, a, h, nodes, own_a, slow, new_q, new_v, own_v):
+    """Do the first half kick by V_s, and let all nodes drift; set own_v [m] to the velocities of the level."""
+    slow[:] = a
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            slow[nodes[k], i] -= own_a[k, i]
+    for n in range(len(q)):
+        for i in range(q.shape[1]):
+            new_q[n, i], new_v[n, i] = drifted(q[n, i], v[n, i], slow[n, i], 0.5 * h, h)
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            own_v[k, i] = new_v[nodes[k], i]
+
+
+@kernel
+def _take_parts(n, h, q, v, a, gradient, inverse_mass, rows, nodes, at, rooms):
+    """Take n steps of velocity Verlet as long as nodes stay at places; return how many, −1 if one fails."""
+    for step in range(n):
+        if leaves(q, v, a, gradient, inverse_mass, False, 0.0, 0.5 * h, h, nodes, at, rooms):
+            return step
+        for m in range(len(q)):
+            for i in range(q.shape[1]):
+                q[m, i], v[m, i] = drifted(q[m, i], v[m, i], a[m, i], 0.5 * h, h)
+                gradient[m, i] = 0.0
+        if not np.isfinite(add_rows(rows, (q,), gradient)):
+            return -1
+        for m in range(len(q)):
+            for i in range(q.shape[1]):
+                a[m, i], v[m, i] = kicked(v[m, i], gradient[m, i], inverse_mass[m, i], 0.5 * h)
+    return n
+
+
+@kernel
+def _end(gradient, of_level, inverse_mass, h, nodes, own_a, before, v, a):
+    """Do the last half kick by V_s, from velocities before it; set v, and a to the accelerations by V."""
+    for k in range(len(nodes)):
+        for i in range(v.shape[1]):
+            gradient[nodes[k], i] -= of_level[k, i]
+    for n in range(len(v)):
+        for i in range(v.shape[1]):
+            a[n, i], v[n, i] = kicked(before[n, i], gradient[n, i], inverse_mass[n, i], 0.5 * h)
+    for k in range(len(nodes)):
+        for i in range(v.shape[1]):
+            a[nodes[k], i] += own_a[k, i]
