@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 import symplex as sx
 from symplex.fem.actions.support_motion import SupportTranslation
+from symplex.fem.couplings.cohesive import CohesiveFaces
 from verification_manual.models import Array, Block
 from verification_manual.problem import Row, problem
 from verification_manual.stresses import quarter
@@ -238,6 +239,7 @@ def double_cantilever() -> Iterator[Row]:
         yield Row(
             "static", f"G in J/m², opened by {1e3 * opening:.2f} mm", 300.0, (force * crack) ** 2 / width / modulus
         )
+    assert isinstance(glue, CohesiveFaces)
     failed = (glue.areas * glue.law.damage(state.internal["glue"])).sum()
     yield Row(
         "static",
@@ -263,5 +265,6 @@ def aluminium_cube() -> Iterator[Row]:
     end = motion.advance(40e-6)
     found, part = motion.energies(end), problem_.system.inelastic["metal"]
     yield Row("energy-momentum", "balance in J", start, found["balance"])
+    assert isinstance(part, sx.Plastic)
     warmed = np.sum(part.solid.part()[1] * (end.internal["metal"][..., 7] - 293.15)) * 2700.0 * 896.0
     yield Row("energy-momentum", "heat in J: 0.9 of the dissipation", -0.9 * found["work_metal"], warmed, within=1e-9)

@@ -48,6 +48,14 @@ for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     _LEVI_CIVITA[_i, _j, _k], _LEVI_CIVITA[_i, _k, _j] = 1.0, -1.0
 
 
+def _cross(a: Array, b: Array) -> Array:
+    """Return a × b [m, g, 3]: np.cross takes four times as long."""
+    out = np.empty(a.shape)
+    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
+        out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    return out
+
+
 class _Opening(NamedTuple):
     """What faces are at points of quadrature, [m, g, …]."""
 
@@ -121,7 +129,7 @@ class CohesiveFaces(RateIndependent):
             [np.concatenate([-shape, shape], axis=1), *(np.tile(0.5 * slope[:, :, a], 2) for a in range(2))]
         )
         _, g1, g2 = self._vectors(points[self.nodes])
-        self.areas = weight * np.linalg.norm(np.cross(g1, g2), axis=2)
+        self.areas = weight * np.linalg.norm(_cross(g1, g2), axis=2)
         if not (self.areas > 0.0).all():
             k = int(np.argmin(self.areas.min(axis=1)))
             raise InvalidSystem(f"CohesiveFaces: face {k} (nodes {own[k].tolist()}) has no area.")
@@ -139,7 +147,7 @@ class CohesiveFaces(RateIndependent):
 
     def _opening(self, x: Array) -> _Opening:
         u, g1, g2 = self._vectors(x)
-        normal = np.cross(g1, g2)
+        normal = _cross(g1, g2)
         area = np.linalg.norm(normal, axis=2)
         m = normal / area[..., None]
         n = np.einsum("mgi,mgi->mg", u, m)
@@ -172,7 +180,7 @@ class CohesiveFaces(RateIndependent):
     def _slope_of_n(self, at: _Opening) -> Array:
         """Return ∂n/∂y [m, g, 9]."""
         p = (at.u - at.n[..., None] * at.m) / at.area[..., None]
-        return np.concatenate([at.m, np.cross(at.g2, p), np.cross(p, at.g1)], axis=2)
+        return np.concatenate([at.m, _cross(at.g2, p), _cross(p, at.g1)], axis=2)
 
     def stored_gradient(self, x: Array, z: Array) -> Array:
         """Return ∂ψ/∂x [m, 2k, 3] in N."""

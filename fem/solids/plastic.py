@@ -155,7 +155,7 @@ class Plastic(Flowing):
                     'stress and softening. Take "radial".'
                 )
         self.solid, self.hardening, self.nodes = solid, hardening, solid.nodes
-        self.return_mapping = return_mapping
+        self.return_mapping: Literal["radial", "mean-normal"] = return_mapping
         _, weights, gradients = solid.part()
         lmbda, mu = material.lame_constants
         elastic = np.array([lmbda + 2.0 * mu / 3.0, mu])

@@ -472,6 +472,12 @@ def closes(constants):
 
 
 @formula
+def workspace(n):
+    """Return room for an increment of an element of n points: of points, of cells, of hourglass modes."""
+    return np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+
+
+@formula
 def set_ends(q0, z, q1, nodes, G, e, w, elastic, averaged, constants, points, L, KQ, h, P, C, H, new):
     """Set the workspace P [rows, g, 9], C [rows, c], H [rows, 12] of an increment: both ends, R, r and n."""
     mu, stabilized = elastic[1], z.shape[1] == WITH_HOURGLASS
@@ -584,7 +590,7 @@ def write_forces(q, z, nodes, G, weights, elastic, averaged, constants, points, 
 def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, out, first, last):
     """Set −Σ w F_m S* ∇N [m, k, 3] of an increment."""
     n = G.shape[1]
-    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+    P, C, H = workspace(n)
     new, slopes = np.empty((n, z.shape[2])), np.empty((12, 24))
     stabilized, check = z.shape[2] == WITH_HOURGLASS, 0.0
     for e in range(first, last):
@@ -609,7 +615,7 @@ def write_mean_forces(q0, z, q1, nodes, G, weights, elastic, averaged, constants
 def write_after(q0, z, q1, nodes, G, weights, elastic, averaged, constants, points, L, KQ, h, new, lost, first, last):
     """Set z [m, g, k] at the end of an increment, and what elements [m] dissipate."""
     n = G.shape[1]
-    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+    P, C, H = workspace(n)
     check = 0.0
     for e in range(first, last):
         w = weights[e]
@@ -756,7 +762,7 @@ def write_mean_tangents(
 ):
     """Set factor ∂(Σ w F_m S* ∇N)/∂x1 [m, 3k, 3k] of an increment."""
     n, k = G.shape[1], G.shape[3]
-    P, C, H = np.empty((_POINT_ROWS, n, 9)), np.empty((_CELL_ROWS, n)), np.empty((_HOURGLASS_ROWS, 12))
+    P, C, H = workspace(n)
     new = np.empty((n, z.shape[2]))
     BQ, BQ1, CQ, CQ2, N, N2 = (
         np.empty((12, 24)),
