@@ -16,7 +16,7 @@ from symplex.fem.energies.energy import Energy
 @checked
 @final
 class EnergyLoad(DifferentiableLoad):
-    """f(t, q) = −factor(t) ∇φ(q): a load that follows the body, such as centrifugal forces that grow.
+    """A load −factor(t) ∇φ(q) that follows the body, such as centrifugal forces that grow.
 
     What depends on time has no potential: its work is reported.
 

@@ -610,21 +610,6 @@ def nodes_and_degrees(system: Masses) -> tuple[int, int]:
     return int(others.sum()) + len(frames), degrees
 
 
-def refuse_frames(system: Masses, required_by: str) -> None:
-    """Refuse systems with frames, for what cannot keep them rigid.
-
-    Raises
-    ------
-    InvalidSystem
-        If a system has frames.
-    """
-    if frames := getattr(system, "frames", None):
-        raise InvalidSystem(
-            f"{required_by} is for systems without frames, of which this one has {len(frames)}. Energy-momentum, the "
-            "midpoint rule, generalised-α, RATTLE, static_equilibrium, modes and responses take them."
-        )
-
-
 def require_frames(frames: Frames, system: Masses) -> None:
     """Check that a system can have frames.
 

@@ -19,12 +19,13 @@ its middle.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem, MaterialError
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import kernel
@@ -38,6 +39,7 @@ from symplex.fem.structures.beam import Beams
 _FLOWING = [0, 3, 4, 5]  # of the generalised strains: elongation, curvatures and twist
 _SHEAR = [1, 2]
 _ALPHA = 4  # of the internal variables, after the plastic strains
+_LEAST = 1e-12  # strain at which a section may yield
 _ITERATIONS = 100  # of the scalar equation of the return, bracketed
 _ROUNDING = 4e-16  # of its residual, as part of F
 
@@ -75,17 +77,22 @@ class YieldingBeams(RateIndependent):
 
     invariances = RIGID
 
-    def __init__(self, beam: Beams, limits: ArrayLike, hardening: Hardening | Sequence[Hardening], *, first: int = 0):
+    def __init__(
+        self,
+        beam: Beams,
+        limits: ArrayLike,
+        hardening: Hardening | Sequence[Hardening],
+        *,
+        first: Annotated[int, whole(0, 2**31 - 1)] = 0,
+    ):
         m = len(beam.lines)
         every = [hardening] * m if isinstance(hardening, Hardening) else list(hardening)
         if len(every) != m or not all(isinstance(one, Hardening) for one in every):
             raise InvalidSystem(f"YieldingBeams: hardening must be a Hardening, or {m} of them, got {len(every)}.")
         given = np.array(limits, float)
         if given.shape not in ((4,), (m, 4)) or not (given > 0.0).all():
-            raise InvalidSystem(
-                f"YieldingBeams: limits must be positive, of shape (4,) or ({m}, 4), got {given.min():g} of shape "
-                f"{given.shape}."
-            )
+            least = f"{given.min():g} of shape {given.shape}" if given.size else "none"
+            raise InvalidSystem(f"YieldingBeams: limits must be positive, of shape (4,) or ({m}, 4), got {least}.")
         given = np.broadcast_to(given, (m, 4))
         partly = np.flatnonzero(np.isinf(given[:, 0]) & np.isfinite(given).any(axis=1))
         if len(partly):
@@ -99,6 +106,11 @@ class YieldingBeams(RateIndependent):
         self._rows = [np.flatnonzero([one is law for one in every]) for law in self.laws]
         self._stiffness = np.einsum("mii->mi", self.strains.stiffness).copy()
         self._limits = given * np.column_stack([self.lengths, np.ones((m, 3))])
+        small = np.flatnonzero((self._limits < _LEAST * self._stiffness[:, _FLOWING]).any(axis=1))
+        if len(small):
+            raise InvalidSystem(
+                f"YieldingBeams: the limits of element {small[0]} are below {_LEAST:g} of its stiffness, as strains."
+            )
         self._yields = np.isfinite(given[:, 0])
         initial, back = np.empty(m), np.empty(m)
         for law, rows in zip(self.laws, self._rows, strict=True):

@@ -187,7 +187,8 @@ def test_equilibria_and_frequencies(build, p):
     for j in range(len(p)):
         for slopes, function in ((found.jacobian, at_rest), (rings.derivatives, frequencies)):
             best = extrapolated(function, p, j)
-            assert np.abs(slopes[:, j] - best).max() < 1e-6 * max(np.abs(best).max(), 1e-3), j
+            # A slope of 0 is found to the rounding of 9 Hz over the differences, 1e-6, of a damping of 1e-3.
+            assert np.abs(slopes[:, j] - best).max() < 1e-6 * max(np.abs(best).max(), 2e-2), j
 
 
 def test_a_linkage_that_is_to_pass_a_point():

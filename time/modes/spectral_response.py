@@ -74,7 +74,8 @@ def modal_ratios(
 
     Parameters
     ----------
-    system, state
+    system : System
+    state : State
         As of `natural_modes`.
     modes : Modes
     ratio : float or float64 [k], default 0
@@ -153,7 +154,7 @@ def random_response(
     psd : Spectrum
         One-sided, of the factor of the forces or accelerations, in 1/Hz; zero outside.
     modes : Modes
-    forces, base_acceleration, ratio, loss_factor, nodes
+    forces, base_acceleration, ratio, loss_factor, nodes : optional
         As of `frequency_response`: what the factor multiplies, all of it in phase.
     relative : bool, default False
         Whether displacements are relative to the base, which then moves as a whole along one vector.
@@ -257,7 +258,7 @@ def spectrum_response(
         All stable.
     base_acceleration : float64 [n, dim]
         What the spectrum multiplies, at coordinates that are held; zero elsewhere.
-    ratio, loss_factor
+    ratio, loss_factor : optional
         As of `frequency_response`; for the rule ``"cqc"``.
     rule : {"cqc", "srss", "absolute"}, default "cqc"
         See `combined`.
