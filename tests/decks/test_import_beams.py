@@ -175,7 +175,7 @@ HELD = "*BOUNDARY\n11, 1, 3\n14, 1, 3\n15, 1, 3\n18, 1, 3\n"
 def test_a_beam_on_a_solid_bends_as_a_cantilever(tmp_path, kind):
     """The side of a block, which is far stiffer, is coupled to the end of the beam."""
     coupling = f"*COUPLING, REF NODE=1, SURFACE=FACE, CONSTRAINT NAME=C\n*{kind}\n"
-    load = STATIC.replace(", NLGEOM", "").format("5, 3, 10.\n12, 1, 1.")
+    load = STATIC.replace(", NLGEOM", "").format("5, 3, 200.\n12, 1, 1.")
     text = NODES + LINES + BOX + FLAT + STEEL + BLOCK + HELD + coupling
     found = imported(tmp_path, text + load)
     assert not found.missed, found.report()

@@ -201,7 +201,7 @@ def imported_in_any_units(deck, folder):
     """Import a deck in the first units that its densities allow."""
     for units in ("mm-t-s", *UNITS):
         try:
-            return sx.import_deck(deck, folder, units=units, limit=0.0)
+            return sx.import_deck(deck, folder, units=units, limit=0.0, overwrite=True)
         except MeshError as error:
             if "give --units" not in str(error):
                 raise
