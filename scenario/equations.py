@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from symplex.base.quantities import Name, number, numbers, positive
 from symplex.errors import ScenarioError
@@ -122,7 +123,7 @@ def constraints_of(
     return LinearConstraints(mesh.points, matrix, values, stiffness=stiffness)
 
 
-def _parts_of(term: TermTable, mesh: Mesh, framed: Framed | None) -> tuple[IntArray, Array]:
+def _parts_of(term: TermTable, mesh: Mesh, framed: Framed | None) -> tuple[NDArray[np.int64], Array]:
     """Return coordinates [k] and factors [k] of a component of nodes.
 
     A node of beams and shells moves as the mean of its particles a, and turns by θ = T⁻¹ Σ r × u with their places r

@@ -140,8 +140,8 @@ class CoarseSpace:
         self._arms = arms
         self._forces = np.zeros((len(entries.rows), 18))
         rows.run(_add_forces, *lower[:2], values, arms, free, entries.left, entries.opposite, self._forces)
+        ghosts = rows.of_ghosts(arms)  # of all ranks together, with a border or without
         if len(entries.beside):
-            ghosts = rows.of_ghosts(arms)
             _add_forces_of_border(*rows.border[:2], rows.half, ghosts, entries.beside, self._forces)
         blocks, grams = np.zeros((entries.blocks, 6, 6)), np.zeros((len(nodes), 6, 6))
         _add_couplings(entries.rows, entries.block, arms, free, self._forces, blocks)
@@ -257,11 +257,15 @@ class TwoLevel:
     """
 
     def __init__(self, pattern: BlockPattern):
-        self._pattern = pattern
+        self._pattern, self._is_new = pattern, True
+        self._begin_pattern()
+        self.begin()
+
+    def _begin_pattern(self) -> None:
+        """Forget the coarse spaces."""
         self._pieces: CoarseSpace | None = None
         self._aggregates: CoarseSpace | None = None
         self._has_pieces = False
-        self.begin()
 
     def begin(self) -> None:
         """Forget whether aggregates helped."""
@@ -333,7 +337,12 @@ class TwoLevel:
         shift = np.tile((np.arange(3) < rows.dim).astype(float), rows.n)
         held = (shift * times(shift)).reshape(-1, 3).sum(axis=1)
         sizes = diagonal[:, ::4][:, : rows.dim].sum(axis=1)
-        soft, nodes, self._ranks = rows.totals(float(np.count_nonzero(held < _SOFT * sizes)), float(rows.n), 1.0)
+        soft = float(np.count_nonzero(held < _SOFT * sizes))
+        soft, nodes, self._ranks, new = rows.totals(soft, float(rows.n), 1.0, float(self._is_new))
+        if new and not self._is_new:  # couplings have changed on another rank, which begins again
+            self._begin_pattern()
+            self.begin()
+        self._is_new = False
         self._may_help = soft > 0.5 * nodes >= 0.5 * _FEWEST * _SMALLEST
         return held, sizes
 
