@@ -121,6 +121,12 @@ def own_cases() -> Iterator[Data]:
         "run": {"duration": "=T", "frames": 2, "samples": 4},
     }
     named["run"] |= {"until": "=1.5*T"}
+    block = {"mesh": BOX, "material": SOFT}
+    patch = block | {"name": "patch", "translate": [0, 0, 0.1], "from": 0.002, "until": 0.006}
+    later = case({"kind": "energy-momentum", "dt": dt}, tie=[{"body": "cube", "to": "patch"}])
+    yield later | {"body": [*later["body"], patch]}
+    later = case({"kind": "energy-momentum", "dt": dt})
+    yield later | {"body": [*later["body"], block | {"name": "brick", "rigid": True, "translate": [0.4, 0, 0]}]}
     yield case({"kind": "newmark", "dt": "=T/20"}, body={"velocity": ["=speed", 0, "=-twice*cos(pi)"]}, **named)
     yield case(
         {"kind": "newmark", "dt": "auto", "safety": 0.5, "contact_safety": 0.3, "contact_steps": 1, "device": "cpu"},
@@ -218,6 +224,7 @@ def own_cases() -> Iterator[Data]:
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
     yield alone | {"body": [*alone["body"], three[0]]}
     yield from cases_of_bars_and_parts()
+    yield from cases_of_conditions(dt)
     both = case({"kind": "newmark", "dt": 1e-4}, thermostat=friction)
     yield both | {"body": [*both["body"], two], "output": {"format": "vtkhdf"}}
     yield from damped_cases(dt)
@@ -291,6 +298,33 @@ def cases_of_small_motions(dt: float) -> Iterator[Data]:
             "windows": [0.01, 0.02],
         },
     )
+
+
+def cases_of_conditions(dt: float) -> Iterator[Data]:
+    """Yield scenarios with sectors, scaled masses, oblique supports, and vibration by spectra."""
+    momentum = {"kind": "energy-momentum", "dt": dt}
+    quarter = {"name": "quarters", "body": "cube", "low": "y_min", "high": "x_min", "sectors": 4, "axis": [0, 0, 1]}
+    quarter |= {"point": [0, 0, 0], "tolerance": 1e-6, "stiffness": 1e7}
+    ramped = {"acceleration": [0, 0, -9.81], "history": {"kind": "ramp", "duration": 0.005}}
+    yield case(momentum, cyclic=[quarter], gravity=ramped)
+    yield case({"kind": "newmark", "dt": 2e-3}, mass_scaling={"dt": 3e-3, "bodies": ["cube"]})
+    slope = {"name": "slope", "body": "cube", "group": "z_min", "direction": [0, 1, 2], "stiffness": 1e7}
+    ring = {"name": "ring", "body": "cube", "group": "x_max"}
+    ring |= {"cylindrical": {"point": [-1, 0, 0], "axis": [0, 0, 1], "fixed": ["tangential"]}}
+    pulled = {"name": "pulled", "body": "cube", "group": "z_max", "field": ["0.01*x", "0", "0.01*z"], "history": SINE}
+    yield case(momentum, support=[slope, ring])
+    yield case(momentum, support=[pulled])
+    record = {"kind": "table", "times": [0, 0.002, 0.02], "factors": [0, 1, 0]}
+    ground = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": record, "baseline": "rest"}
+    place, tip = {"name": "tip", "body": "cube", "group": "z_max"}, {"modes": 3, "ratio": 0.05, "by": ["ground"]}
+    sway = place | {"quantities": ["displacement"], "relative_to": "ground"}
+    psd, spectrum = {"frequencies": [10, 500], "values": [1, 2]}, {"frequencies": [1, 900], "values": [1, 1]}
+    for given in ({"psd": psd}, {"spectrum": spectrum}):
+        rule = {"rule": "srss", "missing_mass": False} if "spectrum" in given else {}
+        yield case(momentum, support=[ground], response=given | tip | rule | {"at": [place]}, probe=[sway])
+    fitted = {"parameters": [{"key": "body.cube.material.young", "range": [1e5, 1e7]}], "at": "equilibrium"}
+    fitted |= {"frequencies": [{"number": 1, "value": 80.0, "deviation": 1.0}]}
+    yield case(momentum, support=[STILL], fit=fitted)
 
 
 def probed_cases(dt: float) -> Iterator[Data]:
@@ -459,7 +493,7 @@ def beams(bare: Data) -> Iterator[Data]:
         | acting
         | {"integrator": {"kind": "static", "dt": 1e-3}}
     )
-    yield bare | {"beam": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"beam": [read | {"mass": "consistent"}], "integrator": {"kind": "midpoint", "dt": 1e-3}}
 
 
 def shells(bare: Data) -> Iterator[Data]:
@@ -485,7 +519,7 @@ def shells(bare: Data) -> Iterator[Data]:
     yield bare | {"shell": [plate, wing]} | acting | {"integrator": {"kind": "energy-momentum", "dt": 1e-3}}
     yield bare | {"shell": [plate], "support": [clamp], "integrator": {"kind": "rattle", "dt": 1e-5}}
     yield bare | {"shell": [plate]} | acting | {"integrator": {"kind": "static", "dt": 1e-3}}
-    yield bare | {"shell": [read], "integrator": {"kind": "midpoint", "dt": 1e-3}}
+    yield bare | {"shell": [read | {"mass": "consistent"}], "integrator": {"kind": "midpoint", "dt": 1e-3}}
     can = {"name": "can", "mesh": {"box": [0.2, 0.2, 0.1], "cells": [1, 2, 1]}, "thickness": 0.01, "material": soft}
     inside = {
         "name": "inside",

@@ -286,7 +286,7 @@ MISTAKES = {
     'support = "1"\nquantities = ["stress"]': (
         "reports forces and moments, and has quantities, which goes with body only"
     ),
-    "every = 2": "needs one thing to look at of body, support, obstacle, contact; none is given",
+    "every = 2": "needs one thing to look at of body, joint, support, obstacle, contact; none is given",
     'body = "block"\nevery = 0': "every must be an integer of at least 1, got 0",
     'body = "block"\nframe_on = "end"': "frame_on must be one of 'onset', 'peak', got 'end'",
 }
