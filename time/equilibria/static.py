@@ -286,7 +286,7 @@ class _Search:
         self._corrections += solver.solve(
             balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
         )
-        if not solver.increment.any():
+        if self._system.frames and not solver.increment.any():
             self._require_forces_above_round_off(q)
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
@@ -301,7 +301,7 @@ class _Search:
         return True
 
     def _require_forces_above_round_off(self, q: Array) -> None:
-        """Refuse forces without an effect: beams, shells and equations may be much stiffer than all else."""
+        """Refuse forces on frames without an effect: slender ones have stiffnesses of very different sizes."""
         balance, largest = self._balance, 0.0
         left = float(np.abs(balance.residual(q)).max(initial=0.0))
         for energy in self._system.energies.values():
