@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
@@ -297,7 +298,8 @@ class NewmarkMotion(FixedStepMotion):
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
         self._contact_steps = np.array(contact_steps)
-        self._touching = np.zeros(system.n_nodes if system.changing else 0, bool)  # the nodes of the level of contact
+        # 1 in the first column of nodes on the level of contact: nodal, so that ranks divide it as all that moves
+        self._touched = np.zeros((system.n_nodes if system.changing else 0, system.dim))
         self._level: ContactLevel | None = None
         self._met: bool | None = None  # whether bodies meet in the next step, if that is known
         self._gradient = np.zeros(shape)  # less the loads
@@ -318,8 +320,13 @@ class NewmarkMotion(FixedStepMotion):
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
         arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
         arrays |= {"limit": self._limit} if self._flows else {}
-        more = {"contact_steps": self._contact_steps, "touching": self._touching}
+        more = {"contact_steps": self._contact_steps, "touching": self._touched}
         return arrays | (more if self.system.changing else {})
+
+    @property
+    def _touching(self) -> NDArray[np.bool_]:
+        """Which nodes [n] are on the level of contact."""
+        return self._touched[:, 0] > 0.0
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
         """Set the arrays to those of a checkpoint.
@@ -423,7 +430,7 @@ class NewmarkMotion(FixedStepMotion):
             return
         near = [energy.nearby(self._q) for energy in self.system.changing.values()]
         if all(one is not None and not len(one.energy.nodes) for one in near):
-            self._touching.fill(False)
+            self._touched.fill(0.0)
         else:
             self._gather_touching()
 
@@ -435,7 +442,7 @@ class NewmarkMotion(FixedStepMotion):
         every = listed | self._touching
         new = listed if 2 * listed.sum() < every.sum() else every
         if self._level is None or (new != self._touching).any():
-            self._touching[...], self._level = new, None
+            self._touched[:, 0], self._level = new, None
 
     def _step_in_contact(self) -> int:
         """Take a step with contact on its level; return 1, or 0 if it cannot be taken."""
