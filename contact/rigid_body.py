@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.contact.surfaces import Surface
-from symplex.errors import InvalidSystem, MeshError
+from symplex.errors import InvalidSystem, MeshError, StepFailed
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.mass_properties import MassProperties
@@ -265,7 +265,10 @@ def motion_of(masses: Array, x: Array, v: Array) -> tuple[Array, Array, Array]:
     y = x - center
     second = (share[:, None] * y).T @ y
     moment = share @ np.cross(y, v - velocity)
-    return center, velocity, np.linalg.solve(np.trace(second) * np.eye(3) - second, moment)
+    try:
+        return center, velocity, np.linalg.solve(np.trace(second) * np.eye(3) - second, moment)
+    except np.linalg.LinAlgError:
+        raise StepFailed("the particles of a rigid body have come to one line or point. Take a smaller dt.") from None
 
 
 def _surface(mesh: Mesh, name: str = "body") -> Surface:

@@ -97,9 +97,14 @@ def cut_by_faces(mesh: Mesh, nodes: ArrayLike, normal: ArrayLike) -> Cut:
     MeshError
         If there are no such faces, or elements on both sides are joined by others around the edge of the cut.
     """
-    n, cells = np.asarray(normal, float), _Cells(mesh)
+    n, chosen, cells = np.asarray(normal, float), np.asarray(nodes), _Cells(mesh)
+    if n.shape != (3,) or not np.isfinite(n).all() or not n.any():
+        raise MeshError(f"a normal must be three finite numbers, not all zero, got {normal!r:.60}.")
+    whole = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
+    if not whole or chosen.min() < 0 or chosen.max() >= len(mesh.points):
+        raise MeshError(f"nodes must be numbers [p] of nodes, 0 to {len(mesh.points) - 1}, got {nodes!r:.60}.")
     on = np.zeros(len(mesh.points), bool)
-    on[np.asarray(nodes)] = True
+    on[chosen] = True
     near = np.flatnonzero(cells.touching(on))
     pairs, corners = cells.shared_faces(near)
     is_cut = on[corners].all(axis=1)

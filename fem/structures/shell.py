@@ -593,6 +593,11 @@ def _corner_directors(parts: list[_Part], points: Array, given: ArrayLike | None
         before, after = (np.roll(part.points, shift, axis=1) - part.points for shift in (1, -1))
         n = np.cross(after, before)
         size = np.linalg.norm(n, axis=2)
+        if len(flat := np.flatnonzero(~(size > 0.0).all(axis=1))):
+            raise MeshError(
+                f"shells: {part.kind.name} {part.elements[flat[0]]} is degenerate: two of its edges are along one line "
+                "at a corner, or one has no length."
+            )
         normals.append((n / size[:, :, None]).reshape(-1, 3))
         angles.append(np.arctan2(size, (before * after).sum(axis=2)).ravel())
         middle.append(np.repeat(part.axes[:, -1, 2], part.cells.shape[1], axis=0))
