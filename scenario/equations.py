@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symplex.base.quantities import Name, number, numbers, positive
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.equations import LinearConstraints
-from symplex.fem.energies.energy import Array, IntArray
+from symplex.fem.energies.energy import Array
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.selections import Nodes, nodes_in
 from symplex.scenario.table import Entry
@@ -91,7 +91,7 @@ def constraints_of(
     InvalidSystem
         If an equation has too many nodes.
     """
-    found: dict[tuple[object, ...], tuple[IntArray, Array]] = {}
+    found: dict[tuple[object, ...], tuple[NDArray[np.int64], Array]] = {}
     rows, columns, factors = [], [], []
     for row, terms in enumerate(table.equations):
         for term in terms:
