@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
@@ -51,6 +51,12 @@ class Quantity(NamedTuple):
     column: str
     unit: str
     kind: Kind
+
+
+def _is_seen(quantities: Sequence[Quantity], values: Array, k: int) -> bool:
+    """Return whether value k is more than nothing next to those of its unit."""
+    alike = [values[i] for i, one in enumerate(quantities) if one.unit == quantities[k].unit]
+    return bool(values[k] > _NOTHING * max(alike))
 
 
 class Linear(NamedTuple):
@@ -190,8 +196,8 @@ class RandomFound(Study):
             ("excitation", f"{band[0]:g} to {band[-1]:g} Hz, rms {rms} of its amplitude"),
             *(
                 (f"rms of {q.what}{q.part and ' '}{q.part}", f"{si(float(x), q.unit, 5).strip()} at {f:.5g} Hz")
-                for q, x, f in zip(self.quantities, self.rms, self.crossings, strict=True)
-                if x > _NOTHING * max(self.rms[k] for k, one in enumerate(self.quantities) if one.unit == q.unit)
+                for k, (q, x, f) in enumerate(zip(self.quantities, self.rms, self.crossings, strict=True))
+                if _is_seen(self.quantities, self.rms, k)
             ),
         ]
 
@@ -368,8 +374,8 @@ class SpectrumFound(Study):
             ("effective mass", f"{float(self.effective_masses.sum()):.5g} kg of the modes"),
             *(
                 (f"largest {q.what}{q.part and ' '}{q.part}", si(float(x), q.unit, 5).strip())
-                for q, x in zip(self.quantities, self.largest, strict=True)
-                if x > _NOTHING * max(self.largest[k] for k, one in enumerate(self.quantities) if one.unit == q.unit)
+                for k, (q, x) in enumerate(zip(self.quantities, self.largest, strict=True))
+                if _is_seen(self.quantities, self.largest, k)
             ),
         ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -75,21 +76,20 @@ class KeyedRun:
 
     def tangent(self, p: Array, scales: Array, end: float) -> RunTangent:
         """Return the columns, and their derivatives by the numbers, up to a time in s."""
-        self._problems.clear()
         method = self.problem(p).integrator
-        try:
+        with self._differentiated():
             return tangent(self._build, p, method, self._until(end), self._observe, scales=scales)
-        except ScenarioError:
-            raise
-        except SymplexError as error:
-            raise type(error)(f"{self.scenario.path.name}: {error}") from None
-        finally:
-            self._problems.clear()
 
     def frequencies(self, p: Array, scales: Array, n: int, at: Literal["start", "equilibrium"]) -> FrequencyTangent:
         """Return the n lowest natural frequencies in Hz, and their derivatives by the numbers."""
-        try:
+        with self._differentiated():
             return frequency_tangent(self._build, p, n, at=at, scales=scales)
+
+    @contextmanager
+    def _differentiated(self) -> Iterator[None]:
+        """Forget the problems that are built, and name the file in errors."""
+        try:
+            yield
         except ScenarioError:
             raise
         except SymplexError as error:

@@ -50,15 +50,17 @@ class FittedCurve(NamedTuple):
     unit : str
     measured : Measured
     fitted : float64 [m]
-    axis : str
-        What its abscissa is.
     """
 
     name: str
     unit: str
     measured: Measured
     fitted: Array
-    axis: str = "time (s)"
+
+    @property
+    def axis(self) -> str:
+        """What its abscissa is."""
+        return _MODE if self.name.startswith(_FREQUENCIES) else "time (s)"
 
     @property
     def residuals(self) -> Array:
@@ -435,13 +437,13 @@ class _Fit:
     def _curves(self, residuals: Array) -> list[FittedCurve]:
         found, first = [], 0
         for test in self._tests:
-            rings = [(_FREQUENCIES, "Hz", test.frequencies, _MODE)] if len(test.frequencies.t) else []
-            curves = [(curve.of, test.run.units[curve.of], measured, "time (s)") for curve, measured in test.curves]
-            for of, unit, measured, axis in (*rings, *curves):
+            rings = [(_FREQUENCIES, "Hz", test.frequencies)] if len(test.frequencies.t) else []
+            curves = [(curve.of, test.run.units[curve.of], measured) for curve, measured in test.curves]
+            for of, unit, measured in (*rings, *curves):
                 some = residuals[first : first + len(measured.t)]
                 first += len(some)
                 name = f"{of}, {test.name}" if test.name else of
-                found.append(FittedCurve(name, unit, measured, measured.values + some * measured.deviations, axis))
+                found.append(FittedCurve(name, unit, measured, measured.values + some * measured.deviations))
         return found
 
     def _gradient_error(self, s: Array) -> float:
@@ -555,16 +557,7 @@ def read_fit(path: Path) -> FitFound:
             np.array(told["correlations"], float),
             [bool(one["at_bound"]) for one in told["parameters"]],
             float(told["chi_squared"]),
-            [
-                FittedCurve(
-                    name,
-                    units.get(name, ""),
-                    Measured(*some[:3]),
-                    some[3],
-                    _MODE if name.startswith(_FREQUENCIES) else "time (s)",
-                )
-                for name, some in columns.items()
-            ],
+            [FittedCurve(name, units.get(name, ""), Measured(*some[:3]), some[3]) for name, some in columns.items()],
             told["evaluations"],
             told["gradient_error"],
             read_whole(path / "fitted.toml").decode("utf-8"),
