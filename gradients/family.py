@@ -208,7 +208,7 @@ class Family:
         for k, (weight, system, _) in enumerate(self.neighbours[j]):
             four += weight * (at[k] if k in at else self._evaluated(system, evaluate))
         size = np.abs(four).max()
-        if size > 0.0:  # zero as of contact that is open, which tells nothing
+        if size > 0.0:  # zero as of contact that is open, which says nothing
             self._agreed[j] = agreed + 1 if np.abs(pair - four).max() <= _AGREE * size else 0
         return four
 

@@ -235,7 +235,7 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         """Return the law of a solid of it that flows."""
         hardening = self.flow()
         assert hardening is not None
-        with warnings.catch_warnings(action="ignore"):  # `runs.plausibility` tells it
+        with warnings.catch_warnings(action="ignore"):  # `runs.plausibility` reports it
             metal = Plastic(solid, hardening, return_mapping=self.return_mapping)
         given = {name: limit for key, name in _FAILURES.items() if (limit := getattr(self, key)) is not None}
         if "johnson_cook" in given:

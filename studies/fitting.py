@@ -540,8 +540,8 @@ def read_fit(path: Path) -> FitFound:
     if not is_file(path / SUMMARY):
         raise OutputError(f"{path} holds no fit that has come to its end; go on with it by symplex fit --resume.")
     with damage_reported(path / SUMMARY, "fit", "begin it again with --overwrite"):
-        told = json.loads(read_whole(path / SUMMARY))
-        units = told.get("units", {})  # which the first versions did not keep
+        summary = json.loads(read_whole(path / SUMMARY))
+        units = summary.get("units", {})  # which the first versions did not keep
         rows: dict[str, list[list[float]]] = {}
         for row in csv.DictReader(io.StringIO(read_whole(path / "curves.csv").decode("utf-8"))):
             numbers = [float(row[name]) for name in ("t", "measured", "deviation", "fitted")]
@@ -549,17 +549,17 @@ def read_fit(path: Path) -> FitFound:
         columns = {name: np.array(some).T for name, some in rows.items()}
         return FitFound(
             path,
-            told["title"],
-            [one["parameter"] for one in told["parameters"]],
-            np.array([one["value"] for one in told["parameters"]], float),
-            np.array([one["start"] for one in told["parameters"]], float),
-            np.array([math.inf if one["deviation"] is None else one["deviation"] for one in told["parameters"]]),
-            np.array(told["correlations"], float),
-            [bool(one["at_bound"]) for one in told["parameters"]],
-            float(told["chi_squared"]),
+            summary["title"],
+            [one["parameter"] for one in summary["parameters"]],
+            np.array([one["value"] for one in summary["parameters"]], float),
+            np.array([one["start"] for one in summary["parameters"]], float),
+            np.array([math.inf if one["deviation"] is None else one["deviation"] for one in summary["parameters"]]),
+            np.array(summary["correlations"], float),
+            [bool(one["at_bound"]) for one in summary["parameters"]],
+            float(summary["chi_squared"]),
             [FittedCurve(name, units.get(name, ""), Measured(*some[:3]), some[3]) for name, some in columns.items()],
-            told["evaluations"],
-            told["gradient_error"],
+            summary["evaluations"],
+            summary["gradient_error"],
             read_whole(path / "fitted.toml").decode("utf-8"),
         )
 

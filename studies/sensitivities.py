@@ -184,8 +184,8 @@ def sensitivity(
     folder = Folder.begun(folder.path, "sensitivity", scenario.text, overwrite)
     rows = [{name: "" if x is None else x for name, x in row.items()} for row in study.rows()]
     folder.write_table("sensitivity", [Column(name) for name in _COLUMNS], rows)
-    told = {"title": title, "rows": study.rows(), "units": units}
-    folder.write_summary({"study": "sensitivity", "symplex": VERSION, **told})
+    summary = {"title": title, "rows": study.rows(), "units": units}
+    folder.write_summary({"study": "sensitivity", "symplex": VERSION, **summary})
     if pictures:
         with pictures_if_possible(say if progress else lambda line: None):
             study.plot(folder.file(PLOT, "picture"))
@@ -211,19 +211,19 @@ def read_sensitivity(path: Path) -> Sensitivity:
         If they cannot be read.
     """
     with damage_reported(path / SUMMARY, "study", "compute it again, in another folder"):
-        told = json.loads(read_whole(path / SUMMARY))
-        rows = told["rows"]
+        summary = json.loads(read_whole(path / SUMMARY))
+        rows = summary["rows"]
         values = {row["parameter"]: float(row["value"]) for row in rows}
         by = {(row["quantity"], row["parameter"]): float(row["derivative"]) for row in rows}
         numbers = {row["quantity"]: float(row["number"]) for row in rows}
         return Sensitivity(
             path,
-            told["title"],
+            summary["title"],
             values,
             {row["parameter"]: float(row["change"]) for row in rows},
             numbers,
             {name: np.array([by[name, key] for key in values]) for name in numbers},
-            told.get("units", {}),  # which the first versions did not keep
+            summary.get("units", {}),  # which the first versions did not keep
         )
 
 

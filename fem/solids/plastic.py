@@ -114,7 +114,7 @@ class Plastic(Flowing):
     solid : Solid
         The body: hexahedra, wedges or pyramids of formulation ``"mean-dilatation"``, stabilized hexahedra, whose
         hourglass stress yields with the mean one, or quadratic elements of formulation ``"full"`` or ``"reduced"``.
-        Linear tetrahedra lock, of which a warning tells. Of its material the moduli at small strains and the density
+        Linear tetrahedra lock, with a warning. Of its material the moduli at small strains and the density
         are taken.
     hardening : Hardening
     return_mapping : {"radial", "mean-normal"}, default "radial"
@@ -190,7 +190,7 @@ class Plastic(Flowing):
 
     def on(self, solid: Solid) -> Plastic:
         """Return the same law of another solid."""
-        with warnings.catch_warnings(action="ignore"):  # this one has told
+        with warnings.catch_warnings(action="ignore"):  # which is issued already
             return Plastic(solid, self.hardening, return_mapping=self.return_mapping)
 
     def unstrained(self) -> Array:
