@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from peers import NAMES, PROGRAMS, problem_of
+from peers import PACKAGES, PROGRAMS, problem_of
 
 STEPS = 20
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "mpi.md"
@@ -55,7 +55,7 @@ class Program:
         for line in self._process.stdout:
             if line.startswith(word):
                 return line[len(word) :]
-        raise SystemExit(f"{NAMES[self.name]} on {self.ranks} ranks ended")
+        raise SystemExit(f"{PACKAGES[self.name].title} on {self.ranks} ranks ended")
 
     def take_steps(self) -> None:
         """Take steps, and their time."""
@@ -86,10 +86,10 @@ def measure(tetrahedra: int, packages: dict[str, list[str]], trials: int, prefix
     for one, two in zip(programs[::2], programs[1::2], strict=True):
         differs = max(np.abs(each.positions - programs[0].positions).max() for each in (one, two)) / moved
         if not differs < 1e-9:
-            raise SystemExit(f"{NAMES[one.name]} comes to other positions: they differ by {differs:.1e}")
+            raise SystemExit(f"{PACKAGES[one.name].title} comes to other positions: they differ by {differs:.1e}")
         ours, ours_two = programs[0].least, programs[1].least
         lines.append(
-            f"| {len(problem.cells)} | {NAMES[one.name]} {one.version} "
+            f"| {len(problem.cells)} | {PACKAGES[one.name].title} {one.version} "
             f"| {1e3 * one.least:.3g} ms ({one.least / ours:.2g}) "
             f"| {1e3 * two.least:.3g} ms ({two.least / ours_two:.2g}) | {one.least / two.least / 2:.2f} "
             f"| {'–' if one is programs[0] else f'{differs:.0e}'} |"

@@ -1,18 +1,20 @@
-"""Forces, tangent, an implicit correction and explicit steps of neo-Hookean tetrahedra: symplex and other packages.
+"""All that is compared with other packages, in one run: solids, contact, a small system and whole runs of decks.
 
-Example: ``python benchmarks/peers.py felupe=python dolfinx=/usr/bin/python3 --tetrahedra 5000 50000 --write``. Each
-package is named with a Python that it is installed for, and is run by that, in its own process
-(``benchmarks/peer_packages``), on one thread. ``pip install felupe scikit-fem ngsolve akantu meshio
-KratosMultiphysics KratosStructuralMechanicsApplication KratosConstitutiveLawsApplication``, and Debian's
-``python3-dolfinx``, install them. All take the same mesh and positions, the law
+    python benchmarks/peers.py [PYTHON ...] [--before PYTHON] [--quick] [--rounds 5] [--json FILE] [--write]
+
+Each Python is one that other packages are installed for; what is found there takes part: ``pip install felupe
+scikit-fem ngsolve akantu meshio warp-lang mujoco jax ipctk numba scipy heyoka``, ``KratosMultiphysics
+KratosStructuralMechanicsApplication KratosConstitutiveLawsApplication``, and Debian's ``python3-dolfinx`` and
+``calculix-ccx``. ``--before`` is a Python with another version of symplex. Every package runs in its own process on
+one thread (``benchmarks/peer_packages``). All are given the same mesh, positions, law and quadrature,
 
     W = λ/2 (ln J)² − μ ln J + μ/2 (tr C − 3)
 
-and one point of quadrature, and their forces, the product of their tangent with a vector, and solutions are compared
-before anything is timed; Akantu has no such law in space and takes that of Saint Venant and Kirchhoff, for which its
-forces are compared with ours. The processes are asked in turn and several times over, one at a time, and the shortest
-processor time counts, so that a busy machine changes ratios little. The bandwidth of memory, by a triad of arrays of
-400 MB, is measured in the same run.
+at one point of linear tetrahedra, and what they compute is compared before anything is timed; Akantu and MuJoCo have
+no such law in space and take that of Saint Venant and Kirchhoff, for which their forces are compared with ours. The
+processes are asked in turn and several times over, one at a time; processor times count, the shortest and the median,
+so that a busy machine changes ratios little. The limits of the machine are measured in the same run. ``--write`` writes
+the table into ``docs/benchmarks/peers.md``.
 """
 
 from __future__ import annotations
@@ -20,17 +22,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
-from explicit_step import ALUMINIUM, cube
+from contact_search import NEAR, two_cubes
+from explicit_step import ALUMINIUM, bytes_per_tetrahedron, cube, machine, processor
 
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.system import System
 from symplex.time.stability import stable_step
 
@@ -38,21 +44,41 @@ HERE = Path(__file__).parent
 PROGRAMS = HERE / "peer_packages"
 sys.path.insert(0, str(PROGRAMS))
 from of_symplex import other_forces  # noqa: E402  # pyright: ignore[reportMissingImports]
-from serving import STEPS, Problem  # noqa: E402  # pyright: ignore[reportMissingImports]
+from serving import STEPS, Deck, Problem, Springs, Surfaces, Tetrahedra  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-NAMES = {
-    "symplex": "symplex",
-    "dolfinx": "DOLFINx",
-    "ngsolve": "NGSolve",
-    "felupe": "FElupe",
-    "scikit_fem": "scikit-fem",
-    "akantu": "Akantu",
-    "kratos": "Kratos",
+
+class Known(NamedTuple):
+    """A package: its name, the module by which it is found, and the problems that its program can do."""
+
+    title: str
+    module: str
+    problems: tuple[type, ...]
+
+
+ALL = (Tetrahedra, Surfaces, Springs, Deck)
+PACKAGES = {
+    "symplex": Known("symplex", "symplex", ALL),
+    "dolfinx": Known("DOLFINx", "dolfinx", (Tetrahedra,)),
+    "ngsolve": Known("NGSolve", "ngsolve", (Tetrahedra,)),
+    "felupe": Known("FElupe", "felupe", (Tetrahedra,)),
+    "scikit_fem": Known("scikit-fem", "skfem", (Tetrahedra,)),
+    "akantu": Known("Akantu", "akantu", (Tetrahedra,)),
+    "kratos": Known("Kratos", "KratosMultiphysics", (Tetrahedra,)),
+    "warp": Known("Warp", "warp", (Tetrahedra,)),
+    "jax": Known("JAX", "jax", (Tetrahedra,)),
+    "mujoco": Known("MuJoCo", "mujoco", (Tetrahedra,)),
+    "ipctk": Known("ipctk", "ipctk", (Surfaces,)),
+    "scipy": Known("SciPy", "scipy", (Springs,)),
+    "heyoka": Known("heyoka", "heyoka", (Springs,)),
+    "calculix": Known("CalculiX", "", (Deck,)),  # a command, run from any Python
 }
-WHAT = {"gradient": "forces", "tangent": "tangent", "iteration": "correction", "steps": "explicit step"}
+LARGE = {"mujoco": 10_000, "scikit_fem": 100_000}  # tetrahedra beyond which a package would take minutes to start
 COURANT = 20.0  # explicit steps in that of the correction
-PAGE = HERE.parent / "docs" / "benchmarks" / "explicit.md"
+CLOSE = {"share": 0.2, "displacements": 1e-3, "positions": 1e-5}  # relative; all else 1e-5
+PAGE = HERE.parent / "docs" / "benchmarks" / "peers.md"
 BEGIN, END = "<!-- peers: python benchmarks/peers.py -->", "<!-- end of peers -->"
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SYMPLEX_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
 @dataclass
@@ -63,147 +89,319 @@ class Peer:
     ----------
     reported : dict
         What it says of itself: version, calls, law, remark.
+    found : dict of str to array
+        What it computes.
     differs : dict of str to float
-        By how much its forces and so on differ from ours, relative to the largest.
-    ns : dict of str to float
-        The shortest processor time of each call in ns per tetrahedron.
+        By how much that differs from ours, relative to the largest.
+    shortest, medians : dict of str to list of float
+        Processor times in s of each call in every round.
     """
 
-    name: str
+    title: str
     process: subprocess.Popen[str]
-    reported: dict
+    reported: dict[str, Any]
     found: dict[str, np.ndarray]
     differs: dict[str, float] = field(default_factory=dict)
-    ns: dict[str, float] = field(default_factory=dict)
+    shortest: dict[str, list[float]] = field(default_factory=dict)
+    medians: dict[str, list[float]] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, name: str, python: str, problem: Path) -> Peer | None:
+    def start(cls, name: str, title: str, python: str, problem: Path) -> Peer | None:
         """Return the process of a package that is ready to be timed; None if it fails, with its last line reported."""
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "SYMPLEX_THREADS": "1"}
+        environment = os.environ | ONE_THREAD
         environment["PATH"] = f"{Path(python).absolute().parent}{os.pathsep}{os.environ['PATH']}"  # compilers
-        program = [python, str(PROGRAMS / f"of_{name}.py"), str(problem), str(problem.parent)]
-        with (problem.parent / f"{name}.log").open("w+", encoding="utf-8") as log:
+        results = problem.parent / f"{name}-{len(list(problem.parent.iterdir()))}.npz"
+        with results.with_suffix(".log").open("w+", encoding="utf-8") as log:
             process = subprocess.Popen(
-                program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-            )
+                [python, str(PROGRAMS / f"of_{name}.py"), str(problem), str(results)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                env=environment, cwd=problem.parent,
+            )  # fmt: skip
             assert process.stdout is not None
             for line in process.stdout:
                 if line.startswith("ready "):
-                    with np.load(problem.parent / f"of_{name}.npz") as file:
-                        return cls(name, process, json.loads(line[6:]), dict(file))
+                    with np.load(results) as file:
+                        return cls(title, process, json.loads(line[6:]), dict(file))
             log.seek(0)
-            print(f"({NAMES[name]} by {python}: {(log.read().strip().splitlines() or ['it ended'])[-1][:150]})")
+            print(f"({title} by {python}: {(log.read().strip().splitlines() or ['it ended'])[-1][:150]})")
         return None
 
-    def time(self, call: str, seconds: float) -> float:
-        """Return the shortest processor time in s of a call within a while."""
+    def time(self, call: str, seconds: float) -> None:
+        """Let it time a call for a while."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(call, seconds, file=self.process.stdin, flush=True)
         while line := self.process.stdout.readline():
-            if line.startswith("time "):
-                return float(line[5:])
-        raise RuntimeError(f"{NAMES[self.name]} ended while it was asked for {call}")
+            if line.startswith("times "):
+                for times, value in zip((self.shortest, self.medians), json.loads(line[6:]), strict=True):
+                    times.setdefault(call, []).append(value)
+                return
+        raise SystemExit(f"{self.title} ended while it was asked for {call}")
 
     def end(self) -> None:
         """Let the process end."""
         self.process.communicate()
 
 
-def problem_of(tetrahedra: int) -> Problem:
+# -- problems --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem with what is timed.
+
+    Attributes
+    ----------
+    title : str
+    problem : Problem
+    calls : mapping of str to (str, int, str)
+        What a call is named in the table, the number of its parts, and what one of these is.
+    seconds : float
+        For how long each call is timed in a round; 0 for once, in two rounds.
+    limits : dict of str to float
+        The time of a call in s that the memory or the arithmetic of the machine takes.
+    """
+
+    title: str
+    problem: Any
+    calls: Mapping[str, tuple[str, int, str]]
+    seconds: float = 0.2
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def problem_of(tetrahedra: int) -> Tetrahedra:
     """Return a strained cube of about so many tetrahedra."""
     solid, q = cube(tetrahedra)
     mass = lumped_mass(solid.points, solid.nodes, ALUMINIUM.density, len(q))
     step = stable_step(System(mass, {"solid": solid}), solid.points)
-    rng = np.random.default_rng(1)
-    direction, forces = rng.standard_normal((2, *q.shape))
+    direction, forces = np.random.default_rng(1).standard_normal((2, *q.shape))
     constants = ALUMINIUM.lmbda, ALUMINIUM.mu, ALUMINIUM.density, 0.5 * step, 4.0 / (COURANT * step) ** 2
-    return Problem(solid.points, q, solid.nodes, *constants, direction, forces)
+    return Tetrahedra(solid.points, q, solid.nodes, *constants, direction, forces)
 
 
-def measure(tetrahedra: int, pythons: dict[str, str], rounds: int) -> tuple[int, list[Peer]]:
-    """Return the number of tetrahedra and all packages that run, with their times."""
+def solids(tetrahedra: int, bandwidth: float) -> Task:
+    """Return forces, tangent, correction and explicit steps of a cube."""
     problem = problem_of(tetrahedra)
+    m, each = len(problem.cells), "a tetrahedron"
+    calls = {"forces": ("forces", m, each), "tangent": ("tangent", m, each)}
+    calls |= {"correction": ("implicit correction", m, each), "steps": ("explicit step", m * STEPS, each)}
+    solid, q = cube(tetrahedra)
+    moved = bytes_per_tetrahedron(solid, q, Pattern(len(q), [solid.nodes]))["moved"] / bandwidth
+    # A step reads and writes velocities and positions, too, and reads masses.
+    motion = 8 * (4 * q.size + len(q)) / bandwidth
+    limits = {"forces": moved * m, "steps": (moved * m + motion) * STEPS} if 100 * m > 30e6 else {}
+    return Task(f"{m} linear tetrahedra", problem, calls, 0.2, limits)
+
+
+def contact(triangles: int) -> Task:
+    """Return the search for near pairs of two cubes, and the share of a motion that nothing passes through."""
+    case = two_cubes(triangles)
+    faces = np.ascontiguousarray(case.surface.triangles, np.int32)
+    edges = np.ascontiguousarray(case.surface.edges, np.int32)
+    problem = Surfaces(case.q, case.ahead, faces, edges, len(case.q) // 2, case.distance)
+    each = "a triangle"
+    calls = {
+        "pairs": (f"pairs within {NEAR:g} edges", len(faces), each),
+        "share": ("collision-free part", len(faces), each),
+    }
+    return Task(f"contact of {len(faces)} triangles", problem, calls)
+
+
+def springs(stiffness: float, error: float) -> Task:
+    """Return a double pendulum on springs, let go at 60 and 30 degrees."""
+    from scipy.integrate import solve_ivp
+
+    x = np.array([[0.0, 0.0], [np.sin(np.pi / 3), -np.cos(np.pi / 3)], [0.0, 0.0]])
+    x[2] = x[1] + [0.5, -np.sqrt(0.75)]
+    pairs, duration, gravity = np.array([[0, 1], [1, 2]]), 5.0, 9.81
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        q, v = y.reshape(2, 2, 2)
+        d = q - np.vstack([x[:1], q[:1]])
+        pulls = stiffness * (1.0 - 1.0 / np.linalg.norm(d, axis=1, keepdims=True)) * d
+        return np.concatenate([v, np.vstack([pulls[1] - pulls[0], -pulls[1]]) - [0.0, gravity]]).ravel()
+
+    start = np.concatenate([x[1:].ravel(), np.zeros(4)])
+    end = solve_ivp(rates, (0.0, duration), start, "DOP853", rtol=1e-13, atol=1e-13).y[:4, -1].reshape(2, 2)
+    exact = np.vstack([x[:1], end])
+    problem = Springs(x, np.ones(3), pairs, np.ones(2), stiffness, gravity, duration, exact, error)
+    calls = {"run": (f"{duration:g} s within {error:g} m", 1, "a run")}
+    return Task(f"double pendulum on springs of {stiffness:.0e} N/m", problem, calls)
+
+
+def decks() -> Iterator[Task]:
+    """Yield a static and a dynamic step of a cantilever of quadratic tetrahedra."""
+    from symplex.meshes.generate import box
+    from symplex.meshes.midside_nodes import quadratic
+
+    n = 24, 6, 6
+    mesh = quadratic(box((0.4, 0.1, 0.1), n, split="6"))
+    cells = mesh.cells["tetra10"] + 1
+    held = np.flatnonzero(mesh.points[:, 0] < 1e-9) + 1
+    end = np.flatnonzero(mesh.points[:, 0] > 0.4 - 1e-9) + 1
+    lines = ["*NODE, NSET=ALL", *(f"{i}, {x:.12g}, {y:.12g}, {z:.12g}" for i, (x, y, z) in enumerate(mesh.points, 1))]
+    lines += [
+        "*ELEMENT, TYPE=C3D10, ELSET=ALL",
+        *(", ".join(map(str, [e, *c])) for e, c in enumerate(cells.tolist(), 1)),
+    ]
+    for name, nodes in (("HELD", held), ("END", end)):
+        lines += [f"*NSET, NSET={name}", *(f"{node}," for node in nodes)]
+    lines += ["*MATERIAL, NAME=RUBBER", "*HYPERELASTIC, NEO HOOKE", "5e5, 2e-7", "*DENSITY", "1000."]
+    lines += ["*SOLID SECTION, ELSET=ALL, MATERIAL=RUBBER", "*BOUNDARY", "HELD, 1, 3"]
+    load = [f"END, 3, {-100.0 / len(end):.12g}"]
+    output = ["*NODE FILE", "U", "*END STEP"]
+    steps = {
+        "static, large displacements, 4 increments": ["*STATIC, DIRECT", "0.25, 1."],
+        "implicit dynamics, 20 increments": ["*DYNAMIC, DIRECT", "1e-3, 0.02"],
+    }
+    for title, procedure in steps.items():
+        deck = "\n".join([*lines, "*STEP, NLGEOM, INC=1000", *procedure, "*CLOAD", *load, *output]) + "\n"
+        calls = {"run": (title, 1, "a run")}
+        yield Task(f"deck, {len(cells)} C3D10, {mesh.points.size} unknowns", Deck(deck, end), calls, 0.0)
+
+
+# -- a run -----------------------------------------------------------------------------------------------------------
+
+
+def programs(pythons: list[str], before: str | None) -> list[tuple[str, str, str]]:
+    """Return names, titles and Pythons of all packages that are there."""
+    out = [("symplex", "symplex", sys.executable)] + ([("symplex", "before", before)] if before else [])
+    code = "import importlib.util as u, sys; print(*(n for n in sys.argv[1:] if u.find_spec(n)))"
+    left = {name: known for name, known in PACKAGES.items() if name != "symplex"}
+    if shutil.which("ccx"):
+        out.append(("calculix", left.pop("calculix").title, sys.executable))
+    for python in [*pythons, sys.executable]:
+        modules = [known.module for known in left.values() if known.module]
+        asked = subprocess.run([python, "-c", code, *modules], capture_output=True, text=True, check=True, cwd="/")
+        there = {name: known for name, known in left.items() if known.module in asked.stdout.split()}
+        out += [(name, known.title, python) for name, known in there.items()]
+        left = {name: known for name, known in left.items() if name not in there}
+    if missing := ", ".join(known.title for known in left.values()):
+        print(f"(not found: {missing})")
+    return out
+
+
+def measure(task: Task, found: list[tuple[str, str, str]], rounds: int) -> list[Peer]:
+    """Return all packages that take part in a task, with their times."""
+    kind = type(task.problem)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "problem.npz"
-        problem.save(path)
-        started = [Peer.start(name, python, path) for name, python in pythons.items()]
-        peers = [peer for peer in started if peer is not None]
-        compare(peers, problem)
-        for _ in range(rounds):
+        task.problem.save(path)
+        peers: list[Peer] = []
+        for name, title, python in found:
+            size = len(getattr(task.problem, "cells", ()))
+            if kind in PACKAGES[name].problems and size <= LARGE.get(name, size):
+                peers += [peer] if (peer := Peer.start(name, title, python, path)) else []
+        compare(peers, task.problem)
+        for _ in range(rounds if task.seconds else 2):
             for peer in peers:
                 for call in peer.reported["calls"]:
-                    per = len(problem.cells) * (STEPS if call == "steps" else 1)
-                    ns = peer.time(call, 0.2) / per * 1e9
-                    peer.ns[call] = min(peer.ns.get(call, np.inf), ns)
+                    peer.time(call, task.seconds)
         for peer in peers:
             peer.end()
-    return len(problem.cells), peers
+    return peers
 
 
 def compare(peers: list[Peer], problem: Problem) -> None:
     """Set by how much packages differ from the first, and end if one computes something else."""
-    ours = peers[0].found
-    for peer in peers:
-        requested = ours if peer.reported["law"] == "neo-Hooke" else {"forces": other_forces(problem)}
+    for peer in peers[1:]:
+        ours = peers[0].found if peer.reported["law"] == "neo-Hooke" else {"forces": other_forces(problem)}
         for what, values in peer.found.items():
-            size = np.abs(requested[what]).max()
-            peer.differs[what] = float(np.abs(values - requested[what]).max() / size)
-        if not max(peer.differs.values()) < 1e-5:
-            raise SystemExit(f"{NAMES[peer.name]} computes something else: it differs by {peer.differs}")
+            peer.differs[what] = float(np.abs(values - ours[what]).max() / np.abs(ours[what]).max())
+            if not peer.differs[what] < CLOSE.get(what, 1e-5):
+                raise SystemExit(f"{peer.title} computes something else: {what} differ by {peer.differs[what]:.2g}")
 
 
-def bandwidth() -> float:
-    """Return the bandwidth in GB/s of a triad a = b + s c of doubles, by one thread: the best of several."""
-    from symplex.fem.compiled.kernels import kernel
-
-    @kernel
-    def triad(a, b, c, s):
-        for i in range(len(a)):
-            a[i] = b[i] + s * c[i]
-
-    a, b, c = (np.ones(50_000_000) for _ in range(3))
-    triad(a, b, c, 2.0)
-    best = np.inf
-    for _ in range(5):
-        start = perf_counter()
-        triad(a, b, c, 2.0)
-        best = min(best, perf_counter() - start)
-    return 3 * a.nbytes / best * 1e-9
+def rows(task: Task, peers: list[Peer]) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each call."""
+    for call, (title, parts, each) in task.calls.items():
+        ours = peers[0]
+        row: dict[str, Any] = {"problem": task.title, "call": title, "each": each, "packages": {}}
+        if call in task.limits:
+            row["limit"] = task.limits[call] / parts
+        for peer in peers:
+            if call in peer.shortest:
+                least, median = min(peer.shortest[call]), float(np.median(peer.medians[call]))
+                entry = {"least": least / parts, "median": median / parts}
+                entry |= {"ratio": least / min(ours.shortest[call]), "version": peer.reported["version"]}
+                entry |= {"of_medians": median / float(np.median(ours.medians[call])), "differs": peer.differs}
+                row["packages"][peer.title] = entry | {"law": peer.reported["law"], "remark": peer.reported["remark"]}
+        yield row
 
 
-def table(cells: int, peers: list[Peer]) -> str:
-    """Return the rows in Markdown."""
-    heads = " | ".join(f"{what}" for what in WHAT.values())
-    lines = [f"**{cells} tetrahedra**, ns per tetrahedron (times ours):\n"]
-    lines += [f"| package | {heads} | forces, tangent, solution differ by |", "| --- " * (len(WHAT) + 2) + "|"]
-    ours = peers[0].ns
-    for peer in peers:
-        times = [f"{peer.ns[c]:.3g} ({peer.ns[c] / ours[c]:.2g})" if c in peer.ns else "–" for c in WHAT]
-        remarks = [peer.reported["law"]] if peer.reported["law"] != "neo-Hooke" else []
-        remarks += [peer.reported["remark"]] if peer.reported["remark"] else []
-        name = f"{NAMES[peer.name]} {peer.reported['version']}" + (f" ({'; '.join(remarks)})" if remarks else "")
-        differences = "–" if peer is peers[0] else ", ".join(f"{value:.0e}" for value in peer.differs.values())
-        lines.append(f"| {name} | {' | '.join(times)} | {differences} |")
+def table(found: list[dict[str, Any]]) -> str:
+    """Return the table in Markdown."""
+    lines = ["| problem | | symplex: least, median | limit | before | others, as multiples of symplex |"]
+    lines += ["| --- " * 6 + "|"]
+    last = ""
+    for row in found:
+        packages = dict(row["packages"])
+        ours, before = packages.pop("symplex"), packages.pop("before", None)
+        others = sorted(packages.items(), key=lambda item: item[1]["ratio"])
+        listed = ", ".join(f"{name} {entry['ratio']:.2g} ({entry['of_medians']:.2g})" for name, entry in others)
+        limit = f"{time_of(row['limit'])}" if "limit" in row else "–"
+        then = f"{before['ratio']:.2f} ({before['of_medians']:.2f})" if before else "–"
+        each = f" {row['each']}" if row["each"] != "a run" else ""
+        cells = [row["problem"] if row["problem"] != last else "", row["call"]]
+        cells += [f"{time_of(ours['least'])}, {time_of(ours['median'])}{each}", limit, then, listed or "–"]
+        lines.append("| " + " | ".join(cells) + " |")
+        last = row["problem"]
     return "\n".join(lines)
 
 
+def time_of(seconds: float) -> str:
+    """Return a time with its unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def versions(found: list[dict[str, Any]]) -> str:
+    """Return packages with versions, laws, remarks, and by how much their results differ."""
+    lines: dict[str, str] = {}
+    differs: dict[str, dict[str, float]] = {}
+    for row in found:
+        for name, entry in row["packages"].items():
+            what = [entry["law"]] if entry["law"] != "neo-Hooke" else []
+            what += [entry["remark"]] if entry["remark"] and name not in ("symplex", "before") else []
+            lines[name] = f"{name} {entry['version']}" + (f" ({'; '.join(what)})" if what else "")
+            for key, value in entry["differs"].items():
+                differs.setdefault(name, {})[key] = max(value, differs.get(name, {}).get(key, 0.0))
+    largest = [f"{name}: {', '.join(f'{k} {v:.0e}' for k, v in values.items())}" for name, values in differs.items()]
+    return f"{', '.join(lines.values())}. Largest relative differences: {'; '.join(largest)}."
+
+
 def main() -> None:
-    """Measure, print the tables, and write them into the page if requested."""
+    """Measure, print the table, and write it if requested."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("packages", nargs="*", metavar="NAME=PYTHON", help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--tetrahedra", type=int, nargs="+", default=[5000, 50_000])
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="Pythons that other packages are installed for")
+    parser.add_argument("--before", metavar="PYTHON", help="a Python with another version of symplex")
+    parser.add_argument("--quick", action="store_true", help="small meshes only")
     parser.add_argument("--rounds", type=int, default=5, help="how often all are measured in turn")
-    parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.name}")
+    parser.add_argument("--json", type=Path, help="file for the numbers")
+    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
     arguments = parser.parse_args()
-    pythons = {"symplex": sys.executable} | dict(named.split("=", 1) for named in arguments.packages)
-    if unknown := set(pythons) - set(NAMES):
-        parser.error(f"there is no program for {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    load = os.getloadavg()[0]
-    tables = [table(*measure(size, pythons, arguments.rounds)) for size in arguments.tetrahedra]
-    conditions = f"One thread; a triad of arrays moves {bandwidth():.1f} GB/s; load of the machine {load:.1f}."
-    text = "\n\n".join([*tables, conditions])
-    print(text)
+    load, limits = os.getloadavg()[0], [machine(1)]
+    tasks = [solids(5000, limits[0][0]), contact(1000), springs(1e2, 1e-6), springs(1e4, 1e-6)]
+    if not arguments.quick:
+        tasks += [solids(500_000, limits[0][0]), contact(100_000), *decks()]
+    there = programs(arguments.pythons, arguments.before)
+    found: list[dict[str, Any]] = []
+    for task in tasks:
+        new = list(rows(task, measure(task, there, arguments.rounds)))
+        print(table(new), flush=True)
+        found += new
+        limits.append(machine(1))
+    bandwidth, arithmetic = np.max(limits, axis=0).tolist()
+    conditions = (
+        f"{processor()}, one thread: {bandwidth / 1e9:.1f} GB/s, {arithmetic / 1e9:.0f} Gflop/s; load before "
+        f"the run {load:.1f}; {arguments.rounds} rounds."
+    )
+    text = "\n\n".join([table(found), conditions, versions(found)])
+    print(f"\n{text}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"conditions": conditions, "rows": found}, indent=1), encoding="utf-8")
     if arguments.write:
         page = PAGE.read_text(encoding="utf-8")
         head, tail = page.split(BEGIN)[0], page.split(END)[1]

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from serving import STEPS, Package, Problem, serve
+from serving import STEPS, Package, Tetrahedra, serve
 
 _MATERIAL = """
 material elastic [
@@ -20,7 +20,7 @@ material elastic [
 """
 
 
-def akantu(problem: Problem) -> Package:
+def akantu(problem: Tetrahedra) -> Package:
     """Return Akantu with its one law of finite strains in space."""
     import akantu as aka  # pyright: ignore[reportMissingImports]
     import meshio
@@ -58,11 +58,11 @@ def akantu(problem: Problem) -> Package:
 
     return Package(
         version("akantu"),
-        {"gradient": gradient, "steps": steps},
-        lambda: -np.array(gradient()),
+        {"forces": gradient, "steps": steps},
+        {"forces": lambda: -np.array(gradient())},
         law="Saint Venant-Kirchhoff",
     )
 
 
 if __name__ == "__main__":
-    serve(akantu)
+    serve({Tetrahedra: akantu})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from serving import STEPS, Package, Problem, serve
+from serving import STEPS, Package, Tetrahedra, serve
 
 
-def dolfinx(problem: Problem) -> Package:
+def dolfinx(problem: Tetrahedra) -> Package:
     """Return DOLFINx 0.5 or later with PETSc: conjugate gradients with its incomplete Cholesky factors to 1e-8."""
     import dolfinx as dx  # pyright: ignore[reportMissingImports]
     import dolfinx.fem.petsc  # pyright: ignore[reportMissingImports]
@@ -56,7 +56,7 @@ def dolfinx(problem: Problem) -> Package:
         matrix.assemble()
         return matrix
 
-    def iteration():
+    def correction():
         solver.setOperators(assembled(M, forms[2]))
         x.array[:] = problem.forces[rows].ravel()
         solver.solve(x, y)
@@ -85,12 +85,14 @@ def dolfinx(problem: Problem) -> Package:
 
     return Package(
         dx.__version__,
-        {"gradient": gradient, "tangent": lambda: assembled(A, forms[1]), "iteration": iteration, "steps": steps},
-        lambda: given(gradient()),
-        product,
-        lambda: given(iteration()),
+        {"forces": gradient, "tangent": lambda: assembled(A, forms[1]), "correction": correction, "steps": steps},
+        {
+            "forces": lambda: given(gradient()),
+            "product": lambda: product(problem.direction),
+            "solution": lambda: given(correction()),
+        },
     )
 
 
 if __name__ == "__main__":
-    serve(dolfinx)
+    serve({Tetrahedra: dolfinx})

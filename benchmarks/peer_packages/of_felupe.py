@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 
 import numpy as np
-from serving import Package, Problem, serve
+from serving import Package, Tetrahedra, serve
 
 
-def felupe(problem: Problem) -> Package:
+def felupe(problem: Tetrahedra) -> Package:
     """Return FElupe with SuperLU, as its Newton's method takes it, on small meshes."""
     import felupe as fe  # pyright: ignore[reportMissingImports]
     import scipy.sparse as sp
@@ -22,22 +23,22 @@ def felupe(problem: Problem) -> Package:
     masses = problem.masses[:, None, None] / 20.0 * (1.0 + np.eye(4))
     mass = problem.inertia * sp.kron(sp.csr_matrix((masses.ravel(), (i, j))), sp.eye(3))
     b, shape = problem.forces.ravel(), problem.q.shape
-    calls = {"gradient": lambda: body.assemble.vector(field), "tangent": lambda: body.assemble.matrix(field)}
+    calls: dict[str, Callable[[], object]] = {
+        "forces": lambda: body.assemble.vector(field),
+        "tangent": lambda: body.assemble.matrix(field),
+    }
 
-    def iteration() -> np.ndarray:
+    def correction() -> np.ndarray:
         return np.asarray(spsolve(body.assemble.matrix(field) + mass, b)).reshape(shape)
 
-    small = problem.q.size <= 10_000
-    if small:
-        calls["iteration"] = iteration
-    return Package(
-        version("felupe"),
-        calls,
-        lambda: np.asarray(body.assemble.vector(field).todense()).reshape(shape),
-        lambda x: (body.assemble.matrix(field) @ x.ravel()).reshape(shape),
-        iteration if small else None,
-    )
+    found: dict[str, Callable[[], np.ndarray]] = {
+        "forces": lambda: np.asarray(body.assemble.vector(field).todense()).reshape(shape),
+        "product": lambda: (body.assemble.matrix(field) @ problem.direction.ravel()).reshape(shape),
+    }
+    if problem.q.size <= 10_000:
+        calls["correction"] = found["solution"] = correction
+    return Package(version("felupe"), calls, found)
 
 
 if __name__ == "__main__":
-    serve(felupe)
+    serve({Tetrahedra: felupe})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import numpy as np
-from serving import Package, Problem, serve
+from serving import Package, Tetrahedra, serve
 
 
-def kratos(problem: Problem) -> Package:
+def kratos(problem: Tetrahedra) -> Package:
     """Return Kratos with total Lagrangian elements and the hyperelastic law of its constitutive laws."""
     import KratosMultiphysics as K  # pyright: ignore[reportMissingImports]
     from KratosMultiphysics import ConstitutiveLawsApplication, StructuralMechanicsApplication  # pyright: ignore[reportMissingImports]  # noqa: F401
@@ -55,22 +55,21 @@ def kratos(problem: Problem) -> Package:
         gradient()
         return -np.array(residual)[ids]
 
-    def product(field: np.ndarray) -> np.ndarray:
+    def product() -> np.ndarray:
         tangent()
         x, y = K.Vector(ids.size), K.Vector(ids.size)
-        for place, value in zip(ids.ravel().tolist(), field.ravel().tolist(), strict=True):
+        for place, value in zip(ids.ravel().tolist(), problem.direction.ravel().tolist(), strict=True):
             x[place] = value
         K.UblasSparseSpace().Mult(matrix, x, y)
         return np.array(y)[ids]
 
     return Package(
         version("KratosMultiphysics"),
-        {"gradient": gradient, "tangent": tangent},
-        forces,
-        product,
+        {"forces": gradient, "tangent": tangent},
+        {"forces": forces, "product": product},
         remark="a tangent comes with the forces",
     )
 
 
 if __name__ == "__main__":
-    serve(kratos)
+    serve({Tetrahedra: kratos})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import numpy as np
-from serving import Package, Problem, serve
+from serving import Package, Tetrahedra, serve
 
 
-def ngsolve(problem: Problem) -> Package:
+def ngsolve(problem: Tetrahedra) -> Package:
     """Return NGSolve with forces from the stress, compiled by a C++ compiler if there is one, and Cholesky factors."""
     import ngsolve as ng  # pyright: ignore[reportMissingImports]
     from netgen import meshing  # pyright: ignore[reportMissingImports]
@@ -42,13 +42,13 @@ def ngsolve(problem: Problem) -> Package:
         a.Apply(at.vec, out)
         return out
 
-    def product(field: np.ndarray) -> np.ndarray:
+    def product() -> np.ndarray:
         a.AssembleLinearization(at.vec)
-        x.FV().NumPy()[:] = field.ravel()
+        x.FV().NumPy()[:] = problem.direction.ravel()
         out.data = a.mat * x
         return array(out)
 
-    def iteration():
+    def correction():
         a.AssembleLinearization(at.vec)
         a.mat.AsVector().data += m.mat.AsVector()
         x.data = a.mat.Inverse(inverse="sparsecholesky") * b
@@ -56,13 +56,11 @@ def ngsolve(problem: Problem) -> Package:
 
     return Package(
         version("ngsolve"),
-        {"gradient": gradient, "tangent": lambda: a.AssembleLinearization(at.vec), "iteration": iteration},
-        lambda: array(gradient()),
-        product,
-        lambda: array(iteration()),
+        {"forces": gradient, "tangent": lambda: a.AssembleLinearization(at.vec), "correction": correction},
+        {"forces": lambda: array(gradient()), "product": product, "solution": lambda: array(correction())},
         remark=remark,
     )
 
 
 if __name__ == "__main__":
-    serve(ngsolve)
+    serve({Tetrahedra: ngsolve})

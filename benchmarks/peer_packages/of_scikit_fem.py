@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import numpy as np
-from serving import Package, Problem, serve
+from serving import Package, Tetrahedra, serve
 
 
-def scikit_fem(problem: Problem) -> Package:
+def scikit_fem(problem: Tetrahedra) -> Package:
     """Return scikit-fem. Stress and the like are data: in the forms they would be evaluated for each shape function."""
     import skfem  # pyright: ignore[reportMissingImports]
     from skfem.helpers import (  # pyright: ignore[reportMissingImports]
@@ -51,11 +51,13 @@ def scikit_fem(problem: Problem) -> Package:
 
     return Package(
         version("scikit-fem"),
-        {"gradient": gradient, "tangent": tangent},
-        lambda: gradient().reshape(shape),
-        lambda x: (tangent() @ x.ravel()).reshape(shape),
+        {"forces": gradient, "tangent": tangent},
+        {
+            "forces": lambda: gradient().reshape(shape),
+            "product": lambda: (tangent() @ problem.direction.ravel()).reshape(shape),
+        },
     )
 
 
 if __name__ == "__main__":
-    serve(scikit_fem)
+    serve({Tetrahedra: scikit_fem})

@@ -6,7 +6,7 @@ import sys
 from time import perf_counter, sleep
 
 import numpy as np
-from serving import Problem
+from serving import Tetrahedra
 from stepping import serve_steps
 
 
@@ -18,7 +18,7 @@ def main() -> None:
     from mpi4py import MPI  # pyright: ignore[reportMissingImports]
     from petsc4py import PETSc  # pyright: ignore[reportMissingImports]
 
-    comm, problem = MPI.COMM_WORLD, Problem.read(sys.argv[1])
+    comm, problem = MPI.COMM_WORLD, Tetrahedra.read(sys.argv[1])
     given = slice(None) if comm.rank == 0 else slice(0)  # the first rank has the mesh, and DOLFINx divides it
     element = ufl.VectorElement("Lagrange", ufl.tetrahedron, 1)
     cells, points = problem.cells[given].astype(np.int64), problem.points[given]

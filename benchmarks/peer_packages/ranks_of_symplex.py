@@ -6,7 +6,7 @@ import sys
 from time import perf_counter
 
 import numpy as np
-from serving import Problem
+from serving import Tetrahedra
 from stepping import serve_steps
 
 import symplex as sx
@@ -31,7 +31,7 @@ class Timed:
 
 def main() -> None:
     """Run the program."""
-    problem = Problem.read(sys.argv[1])
+    problem = Tetrahedra.read(sys.argv[1])
     with sx.parallel.Ranks() as ranks:
         if not ranks.leads:
             ranks.serve()

@@ -1,6 +1,6 @@
 """Milliseconds of contact between bodies: what is near, what may be passed through, what overlaps; ipctk next to it.
 
-    OMP_NUM_THREADS=1 python benchmarks/contact.py [--triangles 1000 10000 100000] [--output FILE.json]
+    OMP_NUM_THREADS=1 python benchmarks/contact_search.py [--triangles 1000 10000 100000] [--output FILE.json]
 
 Two cubes of equal triangles just touch, at a gap of a twentieth of an edge; or one of them is in contact with itself.
 Each row is a function of a `Case`; all are measured in one process, as processor time, the best of several calls. The
