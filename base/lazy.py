@@ -67,7 +67,8 @@ def public(
             from warnings import warn
 
             warn(f"{package}.{name} is now {renamed[name]}.", DeprecationWarning, stacklevel=2)
-            return get(renamed[name])
+            name, _, method = renamed[name].partition(".")
+            return getattr(get(name), method) if method else get(name)
         if name not in home:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value = getattr(loaded(home[name], package), name)

@@ -27,12 +27,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _buckling(arguments: argparse.Namespace) -> int:
-    from symplex.runs.buckling import find_buckling, save_buckling
+    from symplex.runs.buckling import find_buckling
     from symplex.runs.folders import Folder
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-buckling"
     Folder(output, "buckling").refuse_taken(arguments.overwrite)  # before anything is computed
     found = find_buckling(scenario, arguments.number, arguments.load)
-    save_buckling(found, output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
+    found.save(output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
     return reported(found.report(output))

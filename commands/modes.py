@@ -36,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _modes(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
-    from symplex.runs.modes import find_modes, save_modes
+    from symplex.runs.modes import find_modes
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-modes"
@@ -49,8 +49,7 @@ def _modes(arguments: argparse.Namespace) -> int:
         solver=arguments.solver,
         diameters=_diameters(arguments.diameters),
     )
-    save_modes(
-        found,
+    found.save(
         output,
         overwrite=arguments.overwrite,
         pictures=not arguments.no_pictures,

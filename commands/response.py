@@ -22,18 +22,18 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _response(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
-    from symplex.runs.response import find_response, save_response
-    from symplex.runs.spectral import find_random, find_spectrum, save_spectral
+    from symplex.runs.response import find_response
+    from symplex.runs.spectral import find_random, find_spectrum
 
     scenario = scenario_of(arguments)
     output = arguments.output or f"{scenario.name}-response"
     Folder(output, "response").refuse_taken(arguments.overwrite)  # before anything is computed
-    options = {"overwrite": arguments.overwrite, "pictures": not arguments.no_pictures, "say": complain}
     table = scenario.tables.response
-    if table is not None and (table.psd is not None or table.spectrum is not None):
-        found = (find_random if table.psd is not None else find_spectrum)(scenario, arguments.at)
-        save_spectral(found, output, **options)
-        return reported(found.report(output))
-    found = find_response(scenario, arguments.at)
-    save_response(found, output, **options)
+    if table is not None and table.psd is not None:
+        found = find_random(scenario, arguments.at)
+    elif table is not None and table.spectrum is not None:
+        found = find_spectrum(scenario, arguments.at)
+    else:
+        found = find_response(scenario, arguments.at)
+    found.save(output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
     return reported(found.report(output))

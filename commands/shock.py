@@ -31,7 +31,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _shock(arguments: argparse.Namespace) -> int:
     from symplex.runs.folders import Folder
-    from symplex.runs.shock import find_shock, save_shock
+    from symplex.runs.shock import find_shock
 
     output = arguments.output or f"{Path(arguments.result).resolve().name}-shock"
     Folder(output, "shock").refuse_taken(arguments.overwrite)  # before anything is computed
@@ -45,6 +45,5 @@ def _shock(arguments: argparse.Namespace) -> int:
         last=last,
         points=arguments.points,
     )
-    options = {"overwrite": arguments.overwrite, "pictures": not arguments.no_pictures, "say": complain}
-    save_shock(found, output, **options)
+    found.save(output, overwrite=arguments.overwrite, pictures=not arguments.no_pictures, say=complain)
     return reported(found.report(output))

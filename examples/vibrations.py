@@ -23,7 +23,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import symplex as sx
-from symplex.runs.modes import find_modes, save_modes
+from symplex.runs.modes import find_modes
 from symplex.runs.response import find_response
 
 HERE = Path(__file__).parent
@@ -113,7 +113,7 @@ def rotating(axis, output: Path) -> dict[str, float]:
         numbers[f"rotating: flap at {speed:g} rad/s over that of a beam"] = first[0] / slow
         numbers[f"rotating: lag at {speed:g} rad/s over that of a beam"] = float(first[1] / fast)
         if speed == 100.0:
-            save_modes(found, output / "rotating_blade-modes", overwrite=True)
+            found.save(output / "rotating_blade-modes", overwrite=True)
     line, hertz = np.linspace(0.0, SPEEDS[-1], 60), 2.0 * np.pi
     slow = np.array([flap(speed / wave(0.02)) for speed in line]) * wave(0.02)
     fast = np.sqrt((np.array([flap(speed / wave(0.05)) for speed in line]) * wave(0.05)) ** 2 - line**2)

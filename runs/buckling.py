@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,13 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import listed, shown
 from symplex.base.representation import names
-from symplex.base.version import VERSION
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.meshes.pictures.figures import Curve, Panel
-from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import Folder
 from symplex.runs.linearised import Linearised
 from symplex.runs.mode_shapes import ModeShapes
-from symplex.runs.study import Study, report_about
+from symplex.runs.study import SavedStudy, report_about
 from symplex.runs.tables import aligned, table
 from symplex.scenario.actions import GRAVITY, History
 from symplex.scenario.scenario import Scenario
@@ -31,7 +29,7 @@ from symplex.time.modes.buckling import Buckling, linear_buckling
 
 
 @dataclass(frozen=True, repr=False)
-class BucklingFound(Study):
+class BucklingFound(SavedStudy):
     """The linear buckling of a scenario.
 
     Attributes
@@ -43,6 +41,7 @@ class BucklingFound(Study):
     buckling : Buckling
     """
 
+    kind = "buckling"
     about: Linearised
     loads: tuple[str, ...]
     buckling: Buckling
@@ -56,6 +55,30 @@ class BucklingFound(Study):
         factors = self.buckling.factors
         curve = Curve(np.arange(1.0, len(factors) + 1), factors, mark="o", style="")
         return [Panel("factor of the load", "1", curves=[curve], x="mode")]
+
+    def columns(self) -> list[Column]:
+        """Return the number of the mode, and its factor."""
+        return [Column("mode", kind="count"), Column("factor")]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what is multiplied, and by which factors."""
+        return {
+            **self.about.summary(),
+            "nodes": nodes_and_degrees(self.about.system)[0],
+            "loads": list(self.loads),
+            "factors": [row["factor"] for row in self.rows()],
+        }
+
+    def _scenario_text(self) -> str:
+        return self.about.problem.scenario.text
+
+    def _write(self, folder: Folder, pictures: bool) -> None:
+        """Write the shapes, a frame of each, whose time is its number, and draw them."""
+        labels = [f"{row['mode']}: {row['factor']:#.5g}" for row in self.rows()]
+        shapes = ModeShapes(self.about, self.buckling.shapes, labels)
+        shapes.write(folder.file("shapes.vtkhdf", "shapes"))
+        if pictures:
+            shapes.draw(folder.path / "shapes.vtkhdf", folder.file("shapes.png", "picture"))
 
     def _picture(self) -> tuple[Path, str]:
         return Path("buckling-factors.png"), self.about.problem.scenario.title
@@ -129,53 +152,3 @@ def _steady(tables: Tables) -> Tables:
     supports = [support if support.history is None else support.replaced(history=one) for support in tables.support]
     gravity = tables.gravity if tables.gravity is None else tables.gravity.replaced(history=None)
     return replace(tables, load=loads, support=supports, gravity=gravity, start=None)
-
-
-@checked
-def save_buckling(
-    found: BucklingFound,
-    output: str | Path,
-    *,
-    overwrite: bool = False,
-    pictures: bool = True,
-    say: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
-    """Write the buckling of a scenario to a folder, and return the content of its ``summary.json``.
-
-    ``buckling.csv`` is the table, with its columns in ``buckling.json``; ``shapes.vtkhdf`` has a frame for each shape,
-    whose time is its number, with the field ``shape``; ``shapes.png`` shows them.
-
-    Parameters
-    ----------
-    found : BucklingFound
-    output : path-like
-    overwrite : bool, default False
-        Whether results of buckling that are there may be replaced; other files never are.
-    pictures : bool, default True
-        Whether to draw the picture.
-    say : callable, optional
-        Called with why pictures were skipped.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else, or cannot be written.
-    """
-    folder = Folder.begun(output, "buckling", found.about.problem.scenario.text, overwrite)
-    rows = found.rows()
-    folder.write_table("buckling", [Column("mode", kind="count"), Column("factor")], rows)
-    labels = [f"{row['mode']}: {row['factor']:#.5g}" for row in rows]
-    shapes = ModeShapes(found.about, found.buckling.shapes, labels)
-    shapes.write(folder.file("shapes.vtkhdf", "shapes"))
-    if pictures:
-        with pictures_if_possible(say):
-            shapes.draw(folder.path / "shapes.vtkhdf", folder.file("shapes.png", "picture"))
-    summary = {
-        "study": "buckling",
-        "symplex": VERSION,
-        **found.about.summary(),
-        "nodes": nodes_and_degrees(found.about.system)[0],
-        "loads": list(found.loads),
-        "factors": [row["factor"] for row in rows],
-    }
-    return folder.write_summary(summary)

@@ -13,19 +13,17 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column
 from symplex.base.representation import names
-from symplex.base.version import VERSION
 from symplex.errors import RenderError, ScenarioError, SymplexError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.fem.structures.frames import nodes_and_degrees
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
-from symplex.meshes.pictures.packages import pictures_if_possible
 from symplex.runs.folders import Folder
 from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.mode_shapes import ModeShapes
 from symplex.runs.progress import si
-from symplex.runs.study import Study, report_about
+from symplex.runs.study import SavedStudy, report_about
 from symplex.runs.tables import aligned, table
 from symplex.scenario.cyclic import whole_symmetry
 from symplex.scenario.response import unlike_swings
@@ -45,7 +43,7 @@ ARTIFICIAL = "artificial"  # the kind of modes that rigid bodies do not have
 
 
 @dataclass(frozen=True, repr=False)
-class ModesFound(Study):
+class ModesFound(SavedStudy):
     """The modes of a scenario.
 
     Attributes
@@ -60,14 +58,129 @@ class ModesFound(Study):
         Their nodal diameters, where the scenario is one sector of a structure.
     """
 
+    kind = "modes"
     about: Linearised
     natural: Modes
     complex: ComplexModes | None
     diameters: IntArray | None = None
 
+    def columns(self) -> list[Column]:
+        """Return the columns of ``modes.csv``."""
+        return self._table[0]
+
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each mode, as ``modes.csv`` has them."""
-        return table_of(self)[1]
+        """Return a row for each mode."""
+        return self._table[1]
+
+    @property
+    def _table(self) -> tuple[list[Column], list[dict[str, Any]]]:
+        """The columns of the table, and its rows."""
+        natural, complex_ = self.natural, self.complex
+        columns = [Column("mode", kind="count"), Column("frequency", "Hz"), Column("kind")]
+        if complex_ is not None and self.diameters is not None:
+            columns.insert(1, Column("diameter", kind="count"))
+            of = zip(self.diameters, complex_.frequencies, self.kinds, strict=True)
+            return columns, [
+                {"mode": k + 1, "diameter": int(n), "frequency": float(f), "kind": kind}
+                for k, (n, f, kind) in enumerate(of)
+            ]
+        if complex_ is not None:
+            columns += [Column("damping_ratio"), Column("growth_rate", "1/s")]
+            rows: list[dict[str, Any]] = [
+                {
+                    "mode": k + 1,
+                    "frequency": float(frequency),
+                    "kind": kind,
+                    "damping_ratio": float(np.nan_to_num(ratio)) + 0.0,
+                    "growth_rate": float(value.real),
+                }
+                for k, (frequency, ratio, value, kind) in enumerate(
+                    zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, self.kinds, strict=True)
+                )
+            ]
+            return columns, rows
+        kept = [f"mass_{axis}" for axis in AXES] + [f"inertia_{axis}" for axis in AXES]
+        columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in kept]
+        columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in kept]
+        rows = []
+        for k, (frequency, kind) in enumerate(zip(natural.frequencies, self.kinds, strict=True)):
+            row = {"mode": k + 1, "frequency": float(frequency), "kind": kind}
+            row |= {f"participation_{n}": float(x) for n, x in zip(kept, natural.participation[k], strict=True)}
+            row |= {f"effective_{n}": float(x) for n, x in zip(kept, natural.effective_masses[k], strict=True)}
+            rows.append(row)
+        probed, values = _at_probes(self)
+        for row, of_mode in zip(rows, values, strict=True):
+            row |= {column.name: float(x) for column, x in zip(probed, of_mode, strict=True)}
+        return columns + probed, rows
+
+    def summary(self) -> dict[str, Any]:
+        """Return mass, centre, moments of inertia, frequencies and kinds."""
+        natural, rows = self.natural, self.rows()
+        return {
+            **self.about.summary(),
+            "nodes": nodes_and_degrees(self.about.system)[0],
+            "mass": float(natural.total[0]),
+            "center_of_mass": natural.center.tolist(),
+            "moments_of_inertia": natural.total[self.about.system.dim :].tolist(),
+            "frequencies": [row["frequency"] for row in rows],
+            "kinds": [row["kind"] for row in rows],
+            **({} if self.diameters is None else {"diameters": self.diameters.tolist()}),
+        }
+
+    def _scenario_text(self) -> str:
+        return self.about.problem.scenario.text
+
+    @checked
+    def save(
+        self,
+        output: str | Path,
+        *,
+        overwrite: bool = False,
+        pictures: bool = True,
+        say: Callable[[str], object] = lambda line: None,
+        film: Film = "none",
+    ) -> dict[str, Any]:
+        """Write them to a folder, as `SavedStudy.save`, and draw a film of each mode if requested.
+
+        ``modes.vtkhdf`` has a frame for each mode, whose time is its number, with the field ``shape``; ``modes.png``
+        shows them.
+
+        Parameters
+        ----------
+        output, overwrite, pictures, say
+            As of `SavedStudy.save`.
+        film : {"none", "gif", "mp4"}, default "none"
+            ``mode-1.gif`` and so on.
+
+        Returns
+        -------
+        dict
+            The content of ``summary.json``.
+
+        Raises
+        ------
+        OutputError
+            If the folder holds something else, or cannot be written.
+        RenderError
+            If films cannot be written as .mp4; the first one is written as .gif then.
+        """
+        return self._save(output, overwrite, say, lambda folder: self._write(folder, pictures, film))
+
+    def _write(self, folder: Folder, pictures: bool, film: Film = "none") -> None:
+        """Write the shapes, and draw them."""
+        parts = self.natural if self.complex is None else self.complex
+        labels = [f"{k + 1}: {_hertz(frequency)}" for k, frequency in enumerate(parts.frequencies)]
+        if self.diameters is not None:
+            labels = [f"{label}, n = {n}" for label, n in zip(labels, self.diameters, strict=True)]
+        shapes = ModeShapes(self.about, parts.shapes, labels, parts.frequencies)
+        shapes.write(folder.file("modes.vtkhdf", "shapes"))
+        if pictures:
+            shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png", "picture"))
+        for k in range(shapes.number if film != "none" else 0):
+            written = shapes.film(k, folder.file(f"mode-{k + 1}.{film}", "film"))
+            if written.suffix != f".{film}":
+                folder.file(written.name, "film")
+                raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {written} was written instead.")
 
     def panels(self) -> list[Panel]:
         """Return how much of the mass moves in the modes up to a frequency; of complex modes their damping."""
@@ -228,114 +341,6 @@ def _is_artificial(about: Linearised, shape: Array | ComplexArray, angular: floa
         local = [part[held.nodes].reshape(len(K), -1) for part in parts]
         energy += sum(float(np.einsum("ma,mab,mb->", u, K, u)) for u in local)
     return energy > 0.5 * angular**2 * sum(float(np.vdot(u, system.apply_mass(u))) for u in parts)
-
-
-@checked
-def save_modes(
-    found: ModesFound,
-    output: str | Path,
-    *,
-    overwrite: bool = False,
-    pictures: bool = True,
-    film: Film = "none",
-    say: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
-    """Write the modes of a scenario to a folder, and return the content of its ``summary.json``.
-
-    ``modes.csv`` is the table, with its columns in ``modes.json``; ``modes.vtkhdf`` has a frame for each mode, whose
-    time is its number, with the field ``shape``; ``modes.png`` shows them. Films are ``mode-1.gif`` and so on.
-
-    Parameters
-    ----------
-    found : ModesFound
-    output : path-like
-    overwrite : bool, default False
-        Whether modes that are there may be replaced; other files never are.
-    pictures : bool, default True
-        Whether to draw the picture.
-    film : {"none", "gif", "mp4"}, default "none"
-        Whether to draw a film of each mode.
-    say : callable, optional
-        Called with why pictures were skipped.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else, or cannot be written.
-    """
-    columns, rows = table_of(found)
-    folder = Folder.begun(output, "modes", found.about.problem.scenario.text, overwrite)
-    folder.write_table("modes", columns, rows)
-    parts = found.natural if found.complex is None else found.complex
-    labels = [f"{k + 1}: {_hertz(frequency)}" for k, frequency in enumerate(parts.frequencies)]
-    if found.diameters is not None:
-        labels = [f"{label}, n = {n}" for label, n in zip(labels, found.diameters, strict=True)]
-    shapes = ModeShapes(found.about, parts.shapes, labels, parts.frequencies)
-    shapes.write(folder.file("modes.vtkhdf", "shapes"))
-    if pictures or film != "none":
-        with pictures_if_possible(say):
-            if pictures:
-                shapes.draw(folder.path / "modes.vtkhdf", folder.file("modes.png", "picture"))
-            for k in range(shapes.number if film != "none" else 0):
-                written = shapes.film(k, folder.file(f"mode-{k + 1}.{film}", "film"))
-                if written.suffix != f".{film}":
-                    folder.file(written.name, "film")
-                    raise RenderError(f"an .mp4 needs the package imageio-ffmpeg; {written} was written instead.")
-    natural = found.natural
-    summary = {
-        "study": "modes",
-        "symplex": VERSION,
-        **found.about.summary(),
-        "nodes": nodes_and_degrees(found.about.system)[0],
-        "mass": float(natural.total[0]),
-        "center_of_mass": natural.center.tolist(),
-        "moments_of_inertia": natural.total[found.about.system.dim :].tolist(),
-        "frequencies": [row["frequency"] for row in rows],
-        "kinds": [row["kind"] for row in rows],
-        **({} if found.diameters is None else {"diameters": found.diameters.tolist()}),
-    }
-    return folder.write_summary(summary)
-
-
-def table_of(found: ModesFound) -> tuple[list[Column], list[dict[str, Any]]]:
-    """Return the columns of the table of modes, and its rows."""
-    natural, complex_ = found.natural, found.complex
-    columns = [Column("mode", kind="count"), Column("frequency", "Hz"), Column("kind")]
-    if complex_ is not None and found.diameters is not None:
-        columns.insert(1, Column("diameter", kind="count"))
-        of = zip(found.diameters, complex_.frequencies, found.kinds, strict=True)
-        return columns, [
-            {"mode": k + 1, "diameter": int(n), "frequency": float(f), "kind": kind}
-            for k, (n, f, kind) in enumerate(of)
-        ]
-    if complex_ is not None:
-        columns += [Column("damping_ratio"), Column("growth_rate", "1/s")]
-        rows: list[dict[str, Any]] = [
-            {
-                "mode": k + 1,
-                "frequency": float(frequency),
-                "kind": kind,
-                "damping_ratio": float(np.nan_to_num(ratio)) + 0.0,
-                "growth_rate": float(value.real),
-            }
-            for k, (frequency, ratio, value, kind) in enumerate(
-                zip(complex_.frequencies, complex_.ratios, complex_.eigenvalues, found.kinds, strict=True)
-            )
-        ]
-        return columns, rows
-    kept = [f"mass_{axis}" for axis in AXES] + [f"inertia_{axis}" for axis in AXES]
-    columns += [Column(f"participation_{name}", "kg^½" if name[0] == "m" else "kg^½ m") for name in kept]
-    columns += [Column(f"effective_{name}", "kg" if name[0] == "m" else "kg m²") for name in kept]
-    rows = []
-    for k, (frequency, kind) in enumerate(zip(natural.frequencies, found.kinds, strict=True)):
-        row = {"mode": k + 1, "frequency": float(frequency), "kind": kind}
-        row |= {f"participation_{n}": float(x) for n, x in zip(kept, natural.participation[k], strict=True)}
-        row |= {f"effective_{n}": float(x) for n, x in zip(kept, natural.effective_masses[k], strict=True)}
-        rows.append(row)
-    probed, values = _at_probes(found)
-    for row, of_mode in zip(rows, values, strict=True):
-        row |= {column.name: float(x) for column, x in zip(probed, of_mode, strict=True)}
-    return columns + probed, rows
 
 
 def _at_probes(found: ModesFound) -> tuple[list[Column], Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
@@ -13,18 +13,15 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
-from symplex.base.version import VERSION
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.outputs.field_probes import NodalProbe
 from symplex.fem.outputs.probe import Probe
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
-from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.folders import Folder
 from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised, linearised
 from symplex.runs.progress import si
-from symplex.runs.study import Study, report_about
+from symplex.runs.study import SavedStudy, report_about
 from symplex.runs.tables import table
 from symplex.scenario.messages import place
 from symplex.scenario.response import Excitation, Place, ProbePlace, ResponseTable, excitation
@@ -43,7 +40,7 @@ _SEEN = 1e-6  # of the largest amplitude in its unit, below which a component is
 
 
 @dataclass(frozen=True, repr=False)
-class ResponseFound(Study):
+class ResponseFound(SavedStudy):
     """The harmonic response of a scenario.
 
     Attributes
@@ -60,15 +57,43 @@ class ResponseFound(Study):
         The amplitudes of the numbers of each probe, in the same sense.
     """
 
+    kind = "response"
     about: Linearised
     frequencies: Array
     places: dict[str, ComplexArray]
     modes: Modes | None
     probes: Mapping[str, dict[Column, ComplexArray]] = field(default_factory=lambda: MappingProxyType({}))
 
+    def columns(self) -> list[Column]:
+        """Return the frequency, and amplitudes and phases in degrees, from −180 to 180, negative where late."""
+        found = [Column("frequency", "Hz")]
+        for curve in self.curves:
+            found += [Column(f"{curve.column}_amplitude", curve.unit, curve.kind), Column(f"{curve.column}_phase", "°")]
+        return found
+
     def rows(self) -> list[dict[str, float]]:
-        """Return a row for each frequency: amplitudes and phases."""
-        return table_of(self)[1]
+        """Return a row for each frequency."""
+        values = [self.frequencies]
+        for curve in self.curves:
+            values += [np.abs(curve.values), np.degrees(np.angle(curve.values)) + 0.0]
+        names = [column.name for column in self.columns()]
+        return [dict(zip(names, row, strict=True)) for row in np.transpose(values).tolist()]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the method, the band and the peaks."""
+        modes = self.modes
+        return {
+            **self.about.summary(),
+            "method": "direct" if modes is None else f"superposition of {len(modes.frequencies)} modes",
+            "frequencies": [float(self.frequencies.min()), float(self.frequencies.max())],
+            "peaks": {
+                name: {"frequency": frequency, "amplitude": amplitude, "unit": curve.unit, "component": curve.part}
+                for name, (frequency, amplitude, curve) in peaks(self).items()
+            },
+        }
+
+    def _scenario_text(self) -> str:
+        return self.about.problem.scenario.text
 
     def panels(self) -> list[list[Panel]]:
         """Return amplitudes, on a logarithmic scale, and phases over the frequency."""
@@ -275,69 +300,6 @@ def _displacements(
         if given:
             found += frequency_response(about.system, about.state, frequencies, **given, **options).displacements
     return found
-
-
-@checked
-def save_response(
-    found: ResponseFound,
-    output: str | Path,
-    *,
-    overwrite: bool = False,
-    pictures: bool = True,
-    say: Callable[[str], object] = lambda line: None,
-) -> dict[str, Any]:
-    """Write the response of a scenario to a folder, and return the content of its ``summary.json``.
-
-    ``response.csv`` has a row for each frequency: amplitudes in m and phases in degrees, from −180 to 180, negative
-    where the motion is late; ``response.png`` is a plot of them.
-
-    Parameters
-    ----------
-    found : ResponseFound
-    output : path-like
-    overwrite : bool, default False
-        Whether a response that is there may be replaced; other files never are.
-    pictures : bool, default True
-        Whether to draw the plot.
-    say : callable, optional
-        Called with why it was skipped.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else, or cannot be written.
-    """
-    columns, rows = table_of(found)
-    folder = Folder.begun(output, "response", found.about.problem.scenario.text, overwrite)
-    folder.write_table("response", columns, rows)
-    if pictures:
-        with pictures_if_possible(say):
-            found.plot(folder.file("response.png", "picture"))
-    return folder.write_summary(
-        {
-            "study": "response",
-            "symplex": VERSION,
-            **found.about.summary(),
-            "method": "direct" if found.modes is None else f"superposition of {len(found.modes.frequencies)} modes",
-            "frequencies": [float(found.frequencies.min()), float(found.frequencies.max())],
-            "peaks": {
-                name: {"frequency": frequency, "amplitude": amplitude, "unit": curve.unit, "component": curve.part}
-                for name, (frequency, amplitude, curve) in peaks(found).items()
-            },
-        }
-    )
-
-
-def table_of(found: ResponseFound) -> tuple[list[Column], list[dict[str, float]]]:
-    """Return the columns of the table of the response, and its rows."""
-    columns, values = [Column("frequency", "Hz")], [found.frequencies]
-    for curve in found.curves:
-        columns += [Column(f"{curve.column}_amplitude", curve.unit, curve.kind), Column(f"{curve.column}_phase", "°")]
-        values += [np.abs(curve.values), np.degrees(np.angle(curve.values)) + 0.0]
-    rows = [
-        {column.name: float(x) for column, x in zip(columns, row, strict=True)} for row in zip(*values, strict=True)
-    ]
-    return columns, rows
 
 
 def peaks(found: ResponseFound) -> dict[str, tuple[float, float, Swing]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -13,14 +13,11 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import between, listed, positive, shown, whole
-from symplex.base.version import VERSION
 from symplex.errors import OutputError
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
-from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.folders import Folder
 from symplex.runs.progress import si
 from symplex.runs.result import Result, read_result
-from symplex.runs.study import Study
+from symplex.runs.study import SavedStudy
 from symplex.runs.tables import table
 from symplex.time.modes.spectra import ShockSpectrum, shock_spectrum
 
@@ -29,7 +26,7 @@ _MOST = 10_000  # frequencies
 
 
 @dataclass(frozen=True, repr=False)
-class ShockFound(Study):
+class ShockFound(SavedStudy):
     """The shock response spectra of the accelerations of a probe.
 
     Attributes
@@ -40,6 +37,7 @@ class ShockFound(Study):
         By the columns of the probe.
     """
 
+    kind = "shock"
     result: Result
     probe: str
     spectra: dict[str, ShockSpectrum]
@@ -94,6 +92,18 @@ class ShockFound(Study):
             peak = si(float(one.acceleration[k]), _UNIT, 5).strip()
             lines.append((f"peak of {name}", f"{peak} at {one.frequencies[k]:.5g} Hz"))
         return lines
+
+    def summary(self) -> dict[str, Any]:
+        """Return the probe, the damping, and the peaks."""
+        peaks = {
+            name: {"frequency": float(one.frequencies[k]), "acceleration": float(one.acceleration[k])}
+            for name, one in self.spectra.items()
+            for k in [int(np.argmax(one.acceleration))]
+        }
+        return {"probe": self.probe, "ratio": next(iter(self.spectra.values())).ratio, "peaks": peaks}
+
+    def _scenario_text(self) -> str:
+        return self.result.scenario_text
 
     def _picture(self) -> tuple[Path, str]:
         return self.result.path / "shock.png", f"shock response of {self.probe}"
@@ -163,48 +173,3 @@ def find_shock(
         raise OutputError(f"frequencies must ascend from above 0 Hz, got {low:g} to {high:g} Hz.")
     f = np.geomspace(low, high, points)
     return ShockFound(run, probe, {name: shock_spectrum(t, history[name], f, ratio) for name in chosen})
-
-
-@checked
-def save_shock(
-    found: ShockFound,
-    output: str | Path,
-    *,
-    overwrite: bool = False,
-    pictures: bool = True,
-    say: Callable[[str], object] = lambda line: None,
-) -> dict[str, Any]:
-    """Write shock response spectra to a folder, and return the content of its ``summary.json``.
-
-    ``shock.csv`` has a row for each frequency, ``shock.png`` is a plot.
-
-    Parameters
-    ----------
-    found : ShockFound
-    output : path-like
-    overwrite : bool, default False
-        Whether spectra that are there may be replaced; other files never are.
-    pictures : bool, default True
-        Whether to draw the plot.
-    say : callable, optional
-        Called with why it was skipped.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else, or cannot be written.
-    """
-    folder = Folder.begun(output, "shock", found.result.scenario_text, overwrite)
-    folder.write_table("shock", found.columns(), found.rows())
-    if pictures:
-        with pictures_if_possible(say):
-            found.plot(folder.file("shock.png", "picture"))
-    peaks = {
-        name: {"frequency": float(one.frequencies[k]), "acceleration": float(one.acceleration[k])}
-        for name, one in found.spectra.items()
-        for k in [int(np.argmax(one.acceleration))]
-    }
-    ratio = next(iter(found.spectra.values())).ratio
-    return folder.write_summary(
-        {"study": "shock", "symplex": VERSION, "probe": found.probe, "ratio": ratio, "peaks": peaks}
-    )

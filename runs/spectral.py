@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
@@ -13,17 +13,14 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES, Column, Kind
-from symplex.base.version import VERSION
 from symplex.errors import InvalidSystem, ScenarioError, SymplexError
 from symplex.fem.energies.energy import Array
 from symplex.meshes.pictures.figures import COLOURS, Curve, Panel
-from symplex.meshes.pictures.packages import pictures_if_possible
-from symplex.runs.folders import Folder
 from symplex.runs.harmonic_amplitudes import swings
 from symplex.runs.linearised import Linearised
 from symplex.runs.progress import si
 from symplex.runs.response import Asked, asked_of
-from symplex.runs.study import Study, report_about
+from symplex.runs.study import SavedStudy, report_about
 from symplex.runs.tables import table
 from symplex.scenario.messages import place
 from symplex.scenario.scenario import Scenario
@@ -123,7 +120,7 @@ class Reported:
 
 
 @dataclass(frozen=True, repr=False)
-class RandomFound(Study):
+class RandomFound(SavedStudy):
     """The random vibration of a scenario.
 
     Attributes
@@ -137,6 +134,7 @@ class RandomFound(Study):
     excitation : Spectrum
     """
 
+    kind = "response"
     about: Linearised
     frequencies: Array
     quantities: list[Quantity]
@@ -208,15 +206,18 @@ class RandomFound(Study):
         return [("scenario", self.about.problem.scenario.path.name), *self._numbers()]
 
     def summary(self) -> dict[str, Any]:
-        """Return what the summary has of it."""
+        """Return root mean squares or largest values, with units."""
         return {
-            "study": "response",
             "analysis": "random vibration",
             "excitation_rms": float(np.sqrt(self.excitation.mean_square)),
             "rms": {q.column: float(x) for q, x in zip(self.quantities, self.rms, strict=True)},
             "zero_crossings": {q.column: float(x) for q, x in zip(self.quantities, self.crossings, strict=True)},
             "units": {q.column: q.unit for q in self.quantities},
+            **self.about.summary(),
         }
+
+    def _scenario_text(self) -> str:
+        return self.about.problem.scenario.text
 
 
 @checked
@@ -298,7 +299,7 @@ def _placed(scenario: Scenario, error: SymplexError) -> SymplexError:
 
 
 @dataclass(frozen=True, repr=False)
-class SpectrumFound(Study):
+class SpectrumFound(SavedStudy):
     """The largest response of a scenario to an earthquake or shock, by its response spectrum.
 
     Attributes
@@ -314,6 +315,7 @@ class SpectrumFound(Study):
         The largest acceleration in m/s² that the spectrum multiplies.
     """
 
+    kind = "response"
     about: Linearised
     response: SpectrumResponse
     quantities: list[Quantity]
@@ -386,15 +388,18 @@ class SpectrumFound(Study):
         return [("scenario", self.about.problem.scenario.path.name), *self._numbers()]
 
     def summary(self) -> dict[str, Any]:
-        """Return what the summary has of it."""
+        """Return root mean squares or largest values, with units."""
         return {
-            "study": "response",
             "analysis": "response spectrum",
             "rule": self.response.rule,
             "effective_mass": float(self.effective_masses.sum()),
             "largest": {q.column: float(x) for q, x in zip(self.quantities, self.largest, strict=True)},
             "units": {q.column: q.unit for q in self.quantities},
+            **self.about.summary(),
         }
+
+    def _scenario_text(self) -> str:
+        return self.about.problem.scenario.text
 
 
 @checked
@@ -459,44 +464,3 @@ def _static_answer(about: Linearised, base: Array) -> Array:
 
     motions = SmallMotions(about.system, about.state)
     return base + np.real(static_response(motions, np.zeros(base.shape, complex), base.astype(complex)))
-
-
-# -- both ---------------------------------------------------------------------------------------------------------
-
-
-@checked
-def save_spectral(
-    found: RandomFound | SpectrumFound,
-    output: str | Path,
-    *,
-    overwrite: bool = False,
-    pictures: bool = True,
-    say: Callable[[str], object] = lambda line: None,
-) -> dict[str, Any]:
-    """Write a random vibration, or a response by a spectrum, to a folder; return the content of its ``summary.json``.
-
-    ``response.csv`` has densities by frequency, or what each mode has; ``response.png`` is a plot.
-
-    Parameters
-    ----------
-    found : RandomFound or SpectrumFound
-    output : path-like
-    overwrite : bool, default False
-        Whether a response that is there may be replaced; other files never are.
-    pictures : bool, default True
-        Whether to draw the plot.
-    say : callable, optional
-        Called with why it was skipped.
-
-    Raises
-    ------
-    OutputError
-        If the folder holds something else, or cannot be written.
-    """
-    folder = Folder.begun(output, "response", found.about.problem.scenario.text, overwrite)
-    folder.write_table("response", found.columns(), found.rows())
-    if pictures:
-        with pictures_if_possible(say):
-            found.plot(folder.file("response.png", "picture"))
-    known: Mapping[str, Any] = found.about.summary()
-    return folder.write_summary({**found.summary(), "symplex": VERSION, **known})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from symplex.base.arguments import checked
+from symplex.base.columns import Column
 from symplex.base.representation import Tabled
+from symplex.base.version import VERSION
 from symplex.meshes.pictures.figures import Panel, Sheet, draw_page
+from symplex.meshes.pictures.packages import pictures_if_possible
+from symplex.runs.folders import Folder
 from symplex.runs.history import loaded_pandas
 from symplex.runs.progress import si
 from symplex.runs.tables import reported_as_table
@@ -67,3 +72,75 @@ class Study(Tabled):
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a frame of pandas."""
         return loaded_pandas().DataFrame(self.rows())
+
+
+class SavedStudy(Study):
+    """A study of a scenario or of a result that `save` writes to a folder.
+
+    Attributes
+    ----------
+    kind : str
+        What its folder holds, which is the name of its table as well.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def columns(self) -> list[Column]:
+        """Return the columns of its table, with their units."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return what its ``summary.json`` holds."""
+
+    @abstractmethod
+    def _scenario_text(self) -> str:
+        """Return the scenario that it is about."""
+
+    def _write(self, folder: Folder, pictures: bool) -> None:
+        """Write what it has beside its table: its figure."""
+        if pictures:
+            self.plot(folder.file(f"{self.kind}.png", "picture"))
+
+    @checked
+    def save(
+        self,
+        output: str | Path,
+        *,
+        overwrite: bool = False,
+        pictures: bool = True,
+        say: Callable[[str], object] = lambda line: None,
+    ) -> dict[str, Any]:
+        """Write it to a folder: a table with its columns, a picture, shapes of modes, and ``summary.json``.
+
+        Parameters
+        ----------
+        output : path-like
+        overwrite : bool, default False
+            Whether what an earlier study of the same kind has left there may be replaced; other files never are.
+        pictures : bool, default True
+            Whether to draw pictures.
+        say : callable, optional
+            Called with why pictures were skipped.
+
+        Returns
+        -------
+        dict
+            The content of ``summary.json``.
+
+        Raises
+        ------
+        OutputError
+            If the folder holds something else, or cannot be written.
+        """
+        return self._save(output, overwrite, say, lambda folder: self._write(folder, pictures))
+
+    def _save(
+        self, output: str | Path, overwrite: bool, say: Callable[[str], object], write: Callable[[Folder], None]
+    ) -> dict[str, Any]:
+        """Write its table, what a function writes, and last the summary."""
+        folder = Folder.begun(output, self.kind, self._scenario_text(), overwrite)
+        folder.write_table(self.kind, self.columns(), self.rows())
+        with pictures_if_possible(say):
+            write(folder)
+        return folder.write_summary({"study": self.kind, "symplex": VERSION, **self.summary()})

@@ -1340,9 +1340,8 @@ def calls() -> dict[str, Call]:
             number=2,
             loads=["push"],
         ),
-        "save_buckling": _call(
-            sx.runs.save_buckling,
-            found=sx.runs.find_buckling(sx.Scenario.parse(PRESSED), 1),
+        "BucklingFound.save": _call(
+            sx.runs.find_buckling(sx.Scenario.parse(PRESSED), 1).save,
             output="buckling",
             overwrite=True,
             pictures=False,
@@ -1357,9 +1356,8 @@ def calls() -> dict[str, Call]:
             damped=False,
             solver="auto",
         ),
-        "save_modes": _call(
-            sx.runs.save_modes,
-            found=sx.runs.find_modes(sx.Scenario.parse(SCENARIO), 2),
+        "ModesFound.save": _call(
+            sx.runs.find_modes(sx.Scenario.parse(SCENARIO), 2).save,
             output="modes",
             overwrite=True,
             pictures=False,
@@ -1372,9 +1370,8 @@ def calls() -> dict[str, Call]:
             scenario=sx.Scenario.parse(SHAKEN),
             at="start",
         ),
-        "save_response": _call(
-            sx.runs.save_response,
-            found=sx.runs.find_response(sx.Scenario.parse(SHAKEN)),
+        "ResponseFound.save": _call(
+            sx.runs.find_response(sx.Scenario.parse(SHAKEN)).save,
             output="response",
             overwrite=True,
             pictures=False,
@@ -1385,9 +1382,8 @@ def calls() -> dict[str, Call]:
         "find_spectrum": _call(
             sx.runs.find_spectrum, lambda made: finite(made.largest), scenario=sx.Scenario.parse(QUAKE), at="start"
         ),
-        "save_spectral": _call(
-            sx.runs.save_spectral,
-            found=sx.runs.find_random(sx.Scenario.parse(NOISY)),
+        "RandomFound.save": _call(
+            sx.runs.find_random(sx.Scenario.parse(NOISY)).save,
             output="random",
             overwrite=True,
             pictures=False,

@@ -42,11 +42,11 @@ NOT_CALLED = {
         "FrequencyResponse",
         "Buckling",
     ),
-    *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
+    *("SavedStudy", "Study"),
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
     *("FitFound", "Sensitivity"),
     *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody"),
-    *("RandomFound", "SpectrumFound", "ShockFound", "save_shock"),
+    *("SpectrumFound", "ShockFound"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
 }

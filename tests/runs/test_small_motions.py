@@ -13,8 +13,8 @@ import symplex as sx
 from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError
 from symplex.meshes.pictures.render import _probe
-from symplex.runs.modes import find_modes, save_modes
-from symplex.runs.response import find_response, save_response
+from symplex.runs.modes import find_modes
+from symplex.runs.response import find_response
 from symplex.scenario.response import excitation
 from symplex.studies.folders import study_report
 
@@ -127,24 +127,24 @@ def test_a_folder_of_others_is_left_alone(tmp_path):
     for name in ("modes.csv", "summary.json"):
         (tmp_path / name).write_text("{}", "utf-8")
         with pytest.raises(OutputError, match=f"holds {name}, but no modes"):
-            save_modes(found, tmp_path, overwrite=True)
+            found.save(tmp_path, overwrite=True)
         (tmp_path / name).unlink()
 
 
 def test_modes_of_an_earlier_version_and_killed_ones_are_replaced(tmp_path):
     found = find_modes(scenario(BEAM, RUN), 2)
-    save_modes(found, tmp_path / "old", pictures=False)
+    found.save(tmp_path / "old", pictures=False)
     (tmp_path / "old" / "manifest.json").unlink()  # in its place the summary listed the files
     summary = tmp_path / "old" / "summary.json"
     names = ["modes.csv", "modes.json", "modes.vtkhdf", "scenario.toml"]
     summary.write_text(json.dumps(json.loads(summary.read_text("utf-8")) | {"files": names}), "utf-8")
     assert study_report(tmp_path / "old").startswith("Modes")
     shutil.copytree(tmp_path / "old", tmp_path / "killed")
-    save_modes(found, tmp_path / "old", pictures=False, overwrite=True)
+    found.save(tmp_path / "old", pictures=False, overwrite=True)
     shutil.copy(tmp_path / "old" / "manifest.json", tmp_path / "killed")
     (tmp_path / "killed" / "summary.json").unlink()
     (tmp_path / "killed" / "mine.txt").write_text("mine", "utf-8")
-    save_modes(found, tmp_path / "killed", pictures=False, overwrite=True)
+    found.save(tmp_path / "killed", pictures=False, overwrite=True)
     assert (tmp_path / "killed" / "mine.txt").exists()
 
 
@@ -162,7 +162,7 @@ def test_modes_are_a_study(tmp_path):
 def test_picture_and_film(tmp_path):
     if why := _probe():
         pytest.skip(why)
-    save_modes(find_modes(scenario(BEAM, HELD, RUN), 1), tmp_path / "out", film="gif")
+    find_modes(scenario(BEAM, HELD, RUN), 1).save(tmp_path / "out", film="gif")
     for name in ("modes.png", "mode-1.gif"):
         assert (tmp_path / "out" / name).stat().st_size > 10_000
 
@@ -218,7 +218,7 @@ def test_direct_response_and_superposition_agree(tmp_path):
     modal = find_response(scenario(BEAM, SHAKEN, RUN).with_values({"response.modes": 12}))
     # Modes of Rayleigh's damping are those without it, and the static part is that of all.
     np.testing.assert_allclose(modal.places["tip"], direct.places["tip"], rtol=2e-3, atol=1e-5)
-    summary = save_response(modal, tmp_path / "out", pictures=True)
+    summary = modal.save(tmp_path / "out", pictures=True)
     with (tmp_path / "out" / "response.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     amplitudes = [float(row["tip_z_amplitude"]) for row in rows]
@@ -251,7 +251,7 @@ components = ["xx"]
 def test_modes_at_probes(tmp_path):
     """Of a group the mean of the shape there, without what follows from it by the frequency."""
     found = find_modes(scenario(BEAM, HELD, PROBES, RUN), 4)
-    save_modes(found, tmp_path / "out", pictures=False)
+    found.save(tmp_path / "out", pictures=False)
     with (tmp_path / "out" / "modes.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     end = np.isclose(found.about.problem.mesh.points[:, 0], 1.0)
@@ -283,7 +283,7 @@ def test_response_at_probes(tmp_path):
     for name, column in (("root", "stress_xx"), ("middle", "displacement_z")):
         (values,) = (values for c, values in found.probes[name].items() if c.name == column)
         assert values[0] == pytest.approx(1e5 * probes[name][column], rel=1e-4)
-    summary = save_response(found, tmp_path / "out", pictures=True)
+    summary = found.save(tmp_path / "out", pictures=True)
     assert summary["peaks"]["root stress_xx"]["unit"] == "Pa"
     assert summary["peaks"]["top velocity_mean"]["component"] == "z"
     assert (tmp_path / "out" / "response.png").stat().st_size > 10_000

@@ -132,7 +132,7 @@ def test_folders(tmp_path):
     for what, key in ((PSD, "rms"), ("spectrum = { frequencies = [1, 100], values = [1, 1] }", "largest")):
         given = scenario(what)
         found = (sx.runs.find_random if key == "rms" else sx.runs.find_spectrum)(given)
-        sx.runs.save_spectral(found, tmp_path / key)
+        found.save(tmp_path / key)
         summary = json.loads((tmp_path / key / "summary.json").read_text())
         assert summary[key]["top_acceleration_z"] > 0.0
         assert (tmp_path / key / "response.csv").stat().st_size > 100

@@ -240,7 +240,7 @@ def test_modes_of_a_scenario(tmp_path):
     scenario = sx.Scenario.read(tmp_path / "ring.toml")
     found = sx.runs.find_modes(scenario, 2, diameters="all")
     assert [row["diameter"] for row in found.rows()] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    summary = sx.runs.save_modes(found, tmp_path / "modes", pictures=False)
+    summary = found.save(tmp_path / "modes", pictures=False)
     assert summary["diameters"] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert "nodal diameter" in found.report()
     with pytest.raises(ScenarioError, match="leave damped out"):
