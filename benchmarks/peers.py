@@ -37,6 +37,8 @@ from explicit_step import ALUMINIUM, bytes_per_tetrahedron, cube, machine, proce
 
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.assembly.pattern import Pattern
+from symplex.fem.solids.materials import NeoHookean
+from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.time.stability import stable_step
 
@@ -44,7 +46,7 @@ HERE = Path(__file__).parent
 PROGRAMS = HERE / "peer_packages"
 sys.path.insert(0, str(PROGRAMS))
 from of_symplex import other_forces  # noqa: E402  # pyright: ignore[reportMissingImports]
-from serving import STEPS, Deck, Problem, Springs, Surfaces, Tetrahedra  # noqa: E402  # pyright: ignore[reportMissingImports]
+from serving import STEPS, Deck, Impact, Problem, Springs, Surfaces, Tetrahedra  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 
 class Known(NamedTuple):
@@ -55,7 +57,7 @@ class Known(NamedTuple):
     problems: tuple[type, ...]
 
 
-ALL = (Tetrahedra, Surfaces, Springs, Deck)
+ALL = (Tetrahedra, Surfaces, Springs, Impact, Deck)
 PACKAGES = {
     "symplex": Known("symplex", "symplex", ALL),
     "dolfinx": Known("DOLFINx", "dolfinx", (Tetrahedra,)),
@@ -65,7 +67,7 @@ PACKAGES = {
     "akantu": Known("Akantu", "akantu", (Tetrahedra,)),
     "kratos": Known("Kratos", "KratosMultiphysics", (Tetrahedra,)),
     "warp": Known("Warp", "warp", (Tetrahedra,)),
-    "jax": Known("JAX", "jax", (Tetrahedra,)),
+    "jax": Known("JAX", "jax", (Tetrahedra, Impact)),
     "mujoco": Known("MuJoCo", "mujoco", (Tetrahedra,)),
     "ipctk": Known("ipctk", "ipctk", (Surfaces,)),
     "scipy": Known("SciPy", "scipy", (Springs,)),
@@ -74,7 +76,13 @@ PACKAGES = {
 }
 LARGE = {"mujoco": 10_000, "scikit_fem": 100_000}  # tetrahedra beyond which a package would take minutes to start
 COURANT = 20.0  # explicit steps in that of the correction
-CLOSE = {"share": 0.2, "displacements": 1e-3, "positions": 1e-5}  # relative; all else 1e-5
+CLOSE = {
+    "share": 0.2,
+    "displacements": 1e-3,
+    "positions": 1e-5,
+    "by_velocity": 1e-8,
+    "by_factor": 1e-8,
+}  # relative; all else 1e-5
 PAGE = HERE.parent / "docs" / "benchmarks" / "peers.md"
 BEGIN, END = "<!-- peers: python benchmarks/peers.py -->", "<!-- end of peers -->"
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SYMPLEX_THREADS", "MKL_NUM_THREADS")}
@@ -227,6 +235,28 @@ def springs(stiffness: float, error: float) -> Task:
     problem = Springs(x, np.ones(3), pairs, np.ones(2), stiffness, gravity, duration, exact, error)
     calls = {"run": (f"{duration:g} s within {error:g} m", 1, "a run")}
     return Task(f"double pendulum on springs of {stiffness:.0e} N/m", problem, calls)
+
+
+def impact(cells: int, steps: int) -> Task:
+    """Return a cube that falls on a floor on one of its edges, and the derivatives of where it is at the end."""
+    from symplex.meshes.generate import box
+
+    mesh = box((0.1,) * 3, (cells,) * 3)
+    points, nodes = mesh.points - 0.05, mesh.cells["tetra"]
+    cos, sin = np.cos(0.6), np.sin(0.6)
+    points = points @ np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]])
+    points[:, 2] -= points[:, 2].min() - 1e-4
+    lmbda, mu, density = 4e6, 1e6, 1000.0
+    masses = lumped_mass(points, nodes, density, len(points))
+    solid = Solid(points, nodes, NeoHookean(lmbda, mu, density))
+    stiffness = float(0.2 * masses.mean() / stable_step(System(masses, {"solid": solid}), points) ** 2)
+    dt = 0.4 * stable_step(System(masses, {"solid": solid}), points)
+    velocity = np.tile([1.0, 0.0, -3.0], (len(points), 1))
+    problem = Impact(points, nodes, masses, velocity, lmbda, mu, density, stiffness, dt, steps)
+    m, each = len(nodes), "a tetrahedron"
+    title = f"impact of {m} tetrahedra, {steps} explicit steps"
+    calls = {"run": ("run", m * steps, each), "gradient": ("run, derivatives by 3n + m numbers", m * steps, each)}
+    return Task(title, problem, calls, 1.0)
 
 
 def decks() -> Iterator[Task]:
@@ -384,6 +414,7 @@ def main() -> None:
     arguments = parser.parse_args()
     load, limits = os.getloadavg()[0], [machine(1)]
     tasks = [solids(5000, limits[0][0]), contact(1000), springs(1e2, 1e-6), springs(1e4, 1e-6)]
+    tasks.append(impact(4, 400))
     if not arguments.quick:
         tasks += [solids(500_000, limits[0][0]), contact(100_000), *decks()]
     there = programs(arguments.pythons, arguments.before)

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-from serving import STEPS, Deck, Package, Springs, Surfaces, Tetrahedra, serve
+from serving import STEPS, Deck, Impact, Package, Springs, Surfaces, Tetrahedra, serve
 
 import symplex as sx
 from symplex.fem.actions.loads import Gravity
@@ -106,6 +106,31 @@ def springs(problem: Springs) -> Package:
     return Package(sx.__version__, {"run": tuned}, {"positions": tuned}, remark="Blanes and Moan, order 6")
 
 
+def impact(problem: Impact) -> Package:
+    """Return the adjoint of explicit Newmark."""
+    law = sx.NeoHookean(problem.lmbda, problem.mu, problem.density)
+    solid = Solid(problem.points, problem.cells, law)
+    floor = sx.RigidContact(np.arange(len(problem.points)), sx.HalfSpace((0, 0, 0), (0, 0, 1)), problem.stiffness)
+    system = sx.System(problem.masses, {"solid": solid, "floor": floor})
+    end = problem.steps * problem.dt
+
+    def build(p):
+        return system, system.state(problem.points, p[0] * problem.velocity)
+
+    def cost(state):
+        u = state.q - problem.points
+        return 0.5 * float(np.sum(u * u)), u, np.zeros_like(u)
+
+    def run() -> np.ndarray:
+        return sx.Newmark(problem.dt).start(*build([1.0])).advance(end).q
+
+    def gradient():
+        return sx.gradient(build, [1.0], sx.Newmark(problem.dt), np.array([end]), cost, factors=["solid"])
+
+    found = {"positions": run, "by_velocity": lambda: gradient().v0, "by_factor": lambda: gradient().factors["solid"]}
+    return Package(sx.__version__, {"run": run, "gradient": gradient}, found)
+
+
 def deck(problem: Deck) -> Package:
     """Return the command ``symplex run`` on the scenario of the deck, with its results written."""
     from symplex.decks import import_deck
@@ -130,4 +155,4 @@ def deck(problem: Deck) -> Package:
 
 
 if __name__ == "__main__":
-    serve({Tetrahedra: tetrahedra, Surfaces: surfaces, Springs: springs, Deck: deck})
+    serve({Tetrahedra: tetrahedra, Surfaces: surfaces, Springs: springs, Impact: impact, Deck: deck})

@@ -157,6 +157,39 @@ class Springs(Problem):
 
 
 @dataclass(frozen=True)
+class Impact(Problem):
+    """A body of tetrahedra as in `Tetrahedra` that is thrown on a floor below z = 0, by steps of velocity Verlet.
+
+    The floor resists each node by ½ k z². What is differentiated is ½ Σ |q − x|² at the end, by the velocities of the
+    start and by a factor on the energy of each tetrahedron.
+
+    Attributes
+    ----------
+    points : float64 [n, 3]
+        Undeformed positions, which are those of the start, in m.
+    cells : int32 [m, 4]
+    masses : float64 [n]
+        In kg.
+    velocity : float64 [n, 3]
+        Of the start in m/s.
+    stiffness : float
+        k in N/m.
+    steps : int
+    """
+
+    points: np.ndarray
+    cells: np.ndarray
+    masses: np.ndarray
+    velocity: np.ndarray
+    lmbda: float
+    mu: float
+    density: float
+    stiffness: float
+    dt: float
+    steps: int
+
+
+@dataclass(frozen=True)
 class Deck(Problem):
     """A deck of CalculiX with one step, and the nodes whose displacements are compared.
 
@@ -182,7 +215,8 @@ class Package:
         What is timed. Of tetrahedra ``forces``; ``tangent``; ``correction``: one of Newton's method for the midpoint
         rule, the tangent 4 M/h² + ∇²V with the consistent mass and the solution of its equations; ``steps``: ``STEPS``
         explicit ones with lumped masses, from q at rest. Of surfaces ``pairs`` near each other, and ``share``: which
-        part of a motion nothing passes through. Of springs and decks ``run``: the whole motion or step.
+        part of a motion nothing passes through. Of springs, impacts and decks ``run``: the whole motion or step; ``gradient``: the
+        motion and all derivatives.
     found : mapping of str to function
         Return arrays that are compared between packages.
     law : str
