@@ -163,15 +163,34 @@ def _add_plane_forces(q, nodes, measure, a, b, out, first, last):
     return check
 
 
+@inlined
+def is_spring(our):
+    """Whether stencils are springs of engineering strain."""
+    return our.law == ENGINEERING and our.measure[KIND] == DISTANCE and our.end[0] == np.inf
+
+
+@inlined
+def is_plane(our):
+    """Whether stencils are nodes in penalty contact with a half-space."""
+    plane = our.law == PENALTY and our.measure[KIND] == FACES and our.measure[COUNT] == 1.0
+    return plane and our.end[0] == np.inf
+
+
+@inlined
+def add_usual_gradient(q, our, out, first, last):
+    """Do as `add_gradient` for springs, or for a plane: short enough to stand in loops over steps."""
+    if is_spring(our):
+        return _add_spring_forces(q, our.nodes, our.measure, our.a, our.b, out, first, last)
+    return _add_plane_forces(q, our.nodes, our.measure, our.a, our.b, out, first, last)
+
+
 @kernel
 def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
+    if is_spring(our) or is_plane(our):
+        return add_usual_gradient(q, our, out, first, last)
     nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    if law == ENGINEERING and measure[KIND] == DISTANCE and end[0] == np.inf:
-        return _add_spring_forces(q, nodes, measure, a, b, out, first, last)
-    if law == PENALTY and measure[KIND] == FACES and measure[COUNT] == 1.0 and end[0] == np.inf:
-        return _add_plane_forces(q, nodes, measure, a, b, out, first, last)
     for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         pull = slope(law, a[e], b[e], end, m)
