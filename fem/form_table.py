@@ -32,7 +32,7 @@ from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula
 from symplex.fem.compiled.records import at_address
 from symplex.fem.energies.potential import Potential
 from symplex.fem.measures.constraints import Constraint
-from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_plane, is_spring
+from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_plane, is_pair
 
 _measures_at = at_address(MeasureRecord)
 
@@ -111,7 +111,7 @@ _IS_USUAL = 4  # of the integers of a row of forces, which has no places on a pa
 
 def _is_usual(call: Call) -> bool:
     """Return whether loops have the kernel of forces of a call in them."""
-    usual = is_spring.py_func, is_plane.py_func
+    usual = is_pair.py_func, is_plane.py_func
     return call.kernel is add_gradient and any(is_usual(call.record) for is_usual in usual)
 
 

@@ -139,12 +139,12 @@ def add_at_nodes(q, our, out, first, last):
 
 
 @inlined
-def _add_spring_forces(q, nodes, measure, a, b, out, first, last):
-    """Do as `add_gradient` for most trusses, springs of engineering strain: with the questions outside of the loop."""
+def _add_pair_forces(law, q, nodes, measure, a, b, out, first, last):
+    """Do as `add_gradient` for laws of distances: with the questions outside of the loop."""
     check = 0.0
     for e in range(first, last):
         d = relative(q, nodes, e, measure)
-        pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
+        pull = 2.0 * law_formulas.slope(law, a[e], b[e], dot(d, d))
         check += pull
         add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
     return check
@@ -164,9 +164,9 @@ def _add_plane_forces(q, nodes, measure, a, b, out, first, last):
 
 
 @inlined
-def is_spring(our):
-    """Whether stencils are springs of engineering strain."""
-    return our.law == ENGINEERING and our.measure[KIND] == DISTANCE and our.end[0] == np.inf
+def is_pair(our):
+    """Whether an energy is a law of distances without an end."""
+    return our.measure[KIND] == DISTANCE and our.end[0] == np.inf
 
 
 @inlined
@@ -178,16 +178,18 @@ def is_plane(our):
 
 @inlined
 def add_usual_gradient(q, our, out, first, last):
-    """Do as `add_gradient` for springs, or for a plane: short enough to stand in loops over steps."""
-    if is_spring(our):
-        return _add_spring_forces(q, our.nodes, our.measure, our.a, our.b, out, first, last)
+    """Do as `add_gradient` for laws of distances, or for a plane: short enough to stand in loops over steps."""
+    if is_pair(our):
+        if our.law == ENGINEERING:
+            return _add_pair_forces(ENGINEERING, q, our.nodes, our.measure, our.a, our.b, out, first, last)
+        return _add_pair_forces(our.law, q, our.nodes, our.measure, our.a, our.b, out, first, last)
     return _add_plane_forces(q, our.nodes, our.measure, our.a, our.b, out, first, last)
 
 
 @kernel
 def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
-    if is_spring(our) or is_plane(our):
+    if is_pair(our) or is_plane(our):
         return add_usual_gradient(q, our, out, first, last)
     nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
