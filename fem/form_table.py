@@ -8,7 +8,7 @@ combination of energies. The forces of springs and planes stand in the loop itse
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -34,6 +34,7 @@ from symplex.fem.energies.potential import Potential
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_plane, is_pair
 
+CallRows = Annotated[NDArray[np.int64], ROWS]  # as records have them
 _measures_at = at_address(MeasureRecord)
 
 
