@@ -13,7 +13,7 @@ from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, slide
 from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, with_edges
 from symplex.fem.compiled.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
-from symplex.fem.compiled.vectors import mirrored, outer, scattered, shifted, transposed
+from symplex.fem.compiled.vectors import dot, mirrored, outer, scattered, shifted, transposed
 
 
 @kernel
@@ -42,6 +42,36 @@ def set_nearest(q, nodes, edge_edge, coefficients, distances):
         s, c = closest(edge_edge[e], gather(q, nodes, e))
         coefficients[e, 0], coefficients[e, 1], coefficients[e, 2], coefficients[e, 3] = c
         distances[e] = s**0.5
+
+
+@kernel
+def set_stiffness(q, our, distance, nodes, factors, stiffness):
+    """Set rows that bound ∇²φ of pairs closer than a distance: Σ k_r g_r g_rᵀ in size; return how many.
+
+    They are nodes [2m, 4], g [2m, 4] and k [2m] in N/m: w k m c cᵀ along p, and, of the mollifier of edges that are nearly
+    parallel at an angle ϑ, χ = αβ ϑ²/ε, 4 b (1 − χ) αβ/ε of the turns of both. What bends of p is negative where pairs
+    push.
+    """
+    law, found = law_of(our), 0
+    for e in range(len(our.nodes)):
+        x = gather(q, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
+        if s >= distance * distance:
+            continue
+        (e1, e2), w = edges(x), our.weights[e]
+        chi = mollifier.ratio(our.parallel[e], e1, e2)
+        for a in range(4):
+            nodes[found, a], factors[found, a] = our.nodes[e, a], abs(c[a])
+        stiffness[found] = w * mollifier.value(chi) * law.stiffness
+        found += 1
+        if chi < 1.0:
+            alpha, beta = dot(e1, e1), dot(e2, e2)
+            for a in range(4):
+                nodes[found, a], factors[found, a] = our.nodes[e, a], (beta if a < 2 else alpha) ** 0.5
+            b = w * laws.value(law.kind, law.stiffness, law.reach, s)
+            stiffness[found] = 4.0 * (1.0 - chi) / our.parallel[e] * b
+            found += 1
+    return found
 
 
 @formula
