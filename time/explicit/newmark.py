@@ -25,12 +25,11 @@ from symplex.fem.compiled.kernels import kernel, uncounted_formula
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
-from symplex.fem.energies.neighbour_list import farthest
 from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
-from symplex.time.explicit.contact_level import ContactLevel, largest_frequency_of
+from symplex.time.explicit.contact_level import ContactLevel, farthest_in_step, largest_frequency_of
 from symplex.time.explicit.kicks import drifted, kicked, leaves
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
@@ -317,7 +316,7 @@ class NewmarkMotion(FixedStepMotion):
         self._resolved = _RESOLVED * contact_safety
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
-        # Into how many parts whole steps are divided, and of those with contact on its level its own, 0 if these as well.
+        # Into how many parts whole steps are divided, and those with contact on its level; 0 if these are as many.
         self._contact_steps = np.array([contact_steps, 0])
         # 1 in the first column of nodes on the level of contact: nodal, so that ranks divide it as all that moves
         self._touched = np.zeros((system.n_nodes if system.changing else 0, system.dim))
@@ -481,7 +480,10 @@ class NewmarkMotion(FixedStepMotion):
         if begins:
             self._gather_touching()
         level = self._level = self._level or ContactLevel.around(self.system, self._touching)
-        if level is None or not level.advance(self._q, self._v, self._a, self.dt, self._parts_of_level(begins)):
+        if level is None:
+            return 0
+        parts = self._parts_of_level(level, begins)
+        if not level.advance(self._q, self._v, self._a, self.dt, parts):
             return 0
         gradient, h = self._gradient, self.dt
         gradient.fill(0.0)
@@ -497,7 +499,7 @@ class NewmarkMotion(FixedStepMotion):
         level.end(gradient, self._inverse_mass, h, self._v, self._a)
         return 1
 
-    def _parts_of_level(self, begins: bool) -> int:
+    def _parts_of_level(self, level: ContactLevel, begins: bool) -> int:
         """Return how many parts of a step the level of contact takes, where bodies may just begin to meet.
 
         If it is to be found, that is by the pairs that may act until nodes have gone far, so that it follows from the
@@ -506,18 +508,15 @@ class NewmarkMotion(FixedStepMotion):
         of_all, of_level = self._contact_steps.tolist()
         if not of_level:
             return of_all
-        nodes, changing = np.flatnonzero(self._touching), self.system.changing.values()
-        q, ahead = self._q[nodes], _AHEAD * min(energy.reach for energy in changing)
-        free = np.where(self.system.fixed[nodes], 0.0, self.dt)
-        end = q + free * (self._v[nodes] + 0.5 * self.dt * self._a[nodes])
-        if begins or 4.0 * farthest(end, self._bounded[nodes]) > ahead * ahead:
-            ahead = max(ahead, 2.0 * math.sqrt(farthest(end, q)))
-            frequency = largest_frequency_of(
-                [energy.stiffness_near(self._q, ahead) for energy in changing], self._inverse_mass
-            )
-            needed = math.ceil(self.dt * frequency / self._resolved)
+        changing, arrays = self.system.changing.values(), (self._q, self._v, self._a, self._inverse_mass)
+        ahead = _AHEAD * min(energy.reach for energy in changing)
+        gone, going = farthest_in_step(*arrays, self.dt, level.touching, self._bounded)
+        if begins or 2.0 * gone > ahead:
+            ahead = max(ahead, 2.0 * going)
+            known = [energy.stiffness_near(self._q, ahead) for energy in changing]
+            needed = math.ceil(self.dt * largest_frequency_of(known, self._inverse_mass) / self._resolved)
             self._contact_steps[1] = of_level = max(needed, 1 if begins else of_level)
-            self._bounded[nodes] = q
+            self._bounded[level.touching] = self._q[level.touching]
         return of_level
 
     def _steps_apart(self, n: int) -> int:

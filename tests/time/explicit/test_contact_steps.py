@@ -89,7 +89,7 @@ def test_the_motion_does_not_depend_on_where_it_stops_and_is_resumed():
 
 @pytest.mark.parametrize("aside", [(0.31, 0.27), (0.5, 0.5), (0.0, 0.0)])
 def test_energy_in_a_collision_errs_by_the_second_order(aside):
-    """With nodes in general position, above the middles of faces, and above nodes, where contact is five times as stiff."""
+    """With nodes in general position, above the middles of faces, and above nodes, where contact is stiffer."""
     system, start = two_cubes(0.0026, 3.0, cells=4, aside=aside)
     dt, errors, parts = sx.Newmark("auto", contact_steps="auto").fit(system, start, 1.0).dt, [], []
     for half in (1.0, 2.0, 4.0):
