@@ -186,24 +186,17 @@ def add_friction(factor, q0, q1, q, v, our, out, first, last):
     return check
 
 
-@scattered
-def _add_products(S, ratio, rate, slip, factor):
-    """Add factor · S_a (ratio 1 + rate σ ⊗ σ) S_bᵀ."""
-    for b in range(4):
-        change = transposed(ratio * S[b] + outer(rate * (S[b] @ slip), slip))
-        for a in range(4):
-            yield a, b, factor * (S[a] @ change)
-
-
-# -- the derivative with positions ------------------------------------------------------------------------------------
+# -- derivatives ------------------------------------------------------------------------------------------------------
 #
-# Of x_b at the end, all others and v held, with Y the matrix of y = Y x, u = Y v, w = Σ c̄_a v_a − ω × p̄, and the matrix
+# With x_b at the end, with Y the matrix of y = Y x, u = Y v, w = Σ c̄_a v_a − ω × p̄, and the matrix
 # [a] of [a] b = a × b (∂c̄ and ∂p̄ as in `symplex.contact.pair_discrete`):
 #
 #   ∂ω = ½ J (−[u_b] + (y_b·ω) 1 + y_b ⊗ ω − 2 ω ⊗ y_b),            ∂w = Σ v_a ⊗ ∂c̄_a + [p̄] ∂ω − [ω] ∂p̄,
 #   ∂σ = P ∂w − (n·w) ∂n − n ⊗ (w ∂n),                              ∂t = r σ ⊗ ∂N + N (r ∂σ + r' σ ⊗ (σ ∂σ)),
 #   ∂ξ = J ([p̄] ∂t − [t] ∂p̄ + ½ ((y_b·ξ) 1 + y_b ⊗ ξ − 2 ξ ⊗ y_b)),
-#   ∂f_a = −t ⊗ ∂c̄_a − c̄_a ∂t − [y_a] ∂ξ + ½ Y_ab [ξ].
+#   ∂f_a = −t ⊗ ∂c̄_a − c̄_a ∂t − [y_a] ∂ξ + ½ Y_ab [ξ];
+#
+# with v_b  ∂σ = S_bᵀ, and so ∂t, ∂ξ = J [p̄] ∂t and ∂f_a = −c̄_a ∂t − [y_a] ∂ξ; both are added up before they go on.
 
 
 @expanded
@@ -246,19 +239,20 @@ def _bent(y, omega):
 
 @scattered
 def _add_of_vertex(*parts):
-    yield from _position_blocks(1, ((0.0, -1.0, 1.0, 0.0), (0.0, -1.0, 0.0, 1.0)), *parts)
+    yield from _blocks(1, ((0.0, -1.0, 1.0, 0.0), (0.0, -1.0, 0.0, 1.0)), *parts)
 
 
 @scattered
 def _add_of_edges(*parts):
-    yield from _position_blocks(2, ((-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, -1.0, 1.0)), *parts)
+    yield from _blocks(2, ((-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, -1.0, 1.0)), *parts)
 
 
-def _position_blocks(first, sides, ends, slides, velocities, arms, J, normal, pressing, pulling, factor):
-    """Yield factor · ∂f_a/∂x_b of all nodes; what moves the first one moves the others back."""
+def _blocks(first, sides, ends, slides, velocities, arms, J, normal, pressing, pulling, by):
+    """Yield by_x ∂f_a/∂x_b + by_v ∂f_a/∂v_b of all nodes; what moves the first one moves the others back."""
     ((x0, c0), (x1, c1)), ((c, theta, rest, over), (u, u1), (E, V)) = ends, slides
     (v, of_arms, omega, w), (n, cosine, of_faces, of_area, sign, share, slope, scale) = velocities, normal
-    (N, inverse, of_ends, of_mollifier, g), (r, rate, slip, t, xi) = pressing, pulling
+    (N, inverse, of_ends, of_mollifier, g), (r, rate, secant, slip, t, xi, S) = pressing, pulling
+    by_x, by_v = by
     x, p, p1, J = middle(x0, x1), mean_distance(c, x0, x1), combined(c1, x1), full(J)
     unit, (a, b), Y = inverse * p, [combined(side, x) for side in sides], _couplings(first)
     end0, end1 = combined(c, x0), combined(c, x1)
@@ -283,14 +277,16 @@ def _position_blocks(first, sides, ends, slides, velocities, arms, J, normal, pr
         dN = cosine * ((N * inverse) * stretch + (of_ends * c1[k]) * p1 + of_mollifier * g[k])
         dN = dN + N * (n @ dunit + unit @ dn)
         dslip = dw - outer(n, n @ dw + w @ dn) - dot(n, w) * dn
-        dt = outer(r * slip, dN) + (N * cosine) * (r * dslip + outer(rate * slip, slip @ dslip))
-        dxi = J @ (_crossed(p, dt) - _crossed(t, dp) + 0.5 * _bent(arms[k], xi))
+        of_v = transposed(S[k])
+        dslip, along = by_x * dslip + by_v * of_v, by_x * rate * (slip @ dslip) + by_v * secant * (slip @ of_v)
+        dt = outer(slip, by_x * r * dN + (N * cosine) * along) + (N * cosine * r) * dslip
+        dxi = J @ (_crossed(p, dt) + by_x * (0.5 * _bent(arms[k], xi) - _crossed(t, dp)))
         for i in range(4):
-            K = (0.5 * Y[i][k]) * _turning(xi) - outer(t, dc[i]) - c[i] * dt - _crossed(arms[i], dxi)
-            yield i, k, factor * K
+            K = by_x * ((0.5 * Y[i][k]) * _turning(xi) - outer(t, dc[i])) - c[i] * dt - _crossed(arms[i], dxi)
+            yield i, k, K
             sums[i] = sums[i] + K
     for i in range(4):
-        yield i, 0, (-factor) * sums[i]
+        yield i, 0, -sums[i]
 
 
 @expanded
@@ -307,11 +303,12 @@ def _slopes_of_edges(first, second):
 
 
 @formula
-def _add_positions(our, e, start, end, found, v, slip, law, slots, out, factor):
-    """Add factor · ∂f/∂x1 of a pair with what `_slip_operator` finds; return the sum of its numbers."""
+def _add_blocks(our, e, start, end, found, v, friction, slots, out, by):
+    """Add by_x ∂f/∂x1 + by_v ∂f/∂v of a pair with what `_slip_operator` finds; return the sum of its numbers."""
     edge_edge, (s0, x0, c0), (s1, x1, c1) = our.edge_edge[e], start, end
-    _, _, (c, theta, rest, root), N, y, J, normal = found
-    ratio, rate = pull(law, dot(slip, slip) ** 0.5)
+    _, S, (c, theta, rest, root), N, y, J, normal = found
+    slip = _slip(S, v)
+    ratio, rate = pull(friction, dot(slip, slip) ** 0.5)
     p, x, contact = mean_distance(c, x0, x1), middle(x0, x1), law_of(our)
     t, size = N * normal[1] * ratio * slip, dot(p, p) ** 0.5
     omega, w, xi = _turns(y, J, c, p, v, t)
@@ -330,36 +327,27 @@ def _add_positions(our, e, start, end, found, v, slip, law, slots, out, factor):
     first, second = mollifier.gradient(a1, b1)
     of_mollifier = our.weights[e] * abs(Q) * size * mollifier.slope(chi1) / our.parallel[e] if chi1 < 1.0 else 0.0
     pressing = N, 1.0 / size, of_ends, of_mollifier, _slopes_of_edges(first, second)
-    ends, pulling = ((x0, c0), (x1, c1)), (ratio, rate, slip, t, xi)
+    ends, pulling = ((x0, c0), (x1, c1)), (ratio, rate, 0.0 if our.secant != 0 else rate, slip, t, xi, S)
     if edge_edge:
         velocities = v, _arms_of_edges(v), omega, w
-        return _add_of_edges(out, slots, e, ends, slides, velocities, y, J, normal, pressing, pulling, factor)
+        return _add_of_edges(out, slots, e, ends, slides, velocities, y, J, normal, pressing, pulling, by)
     velocities = v, _arms_of_vertex(v), omega, w
-    return _add_of_vertex(out, slots, e, ends, slides, velocities, y, J, normal, pressing, pulling, factor)
+    return _add_of_vertex(out, slots, e, ends, slides, velocities, y, J, normal, pressing, pulling, by)
 
 
 @kernel
 def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, first, last):
-    """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v to the blocks [nnz, 3, 3].
-
-    The derivative with v is −Sᵀ (∂t/∂σ) S, with t/σ for ∂t/∂σ if the secant is requested.
-    """
-    check, friction, secant = 0.0, FrictionLaw(our.dynamic, our.static, our.slip_speed), our.secant != 0
-    square = our.reach * our.reach
+    """Add 2 by_q ∂f/∂q1 + by_v ∂f/∂v, with t/σ for ∂t/∂σ in the second if that is requested, to blocks [nnz, 3, 3]."""
+    check, friction, square = 0.0, FrictionLaw(our.dynamic, our.static, our.slip_speed), our.reach * our.reach
     for e in range(first, last):
         start = end_of(our.edge_edge[e], gather(q0, our.nodes, e))
         end = end_of(our.edge_edge[e], gather(q1, our.nodes, e))
         if start[0] >= square and end[0] >= square:
             continue
-        found, u = _slip_operator(our, e, start, end), gather(v, our.nodes, e)
-        N, S = found[0], found[1]
-        if not N > 0.0:
-            continue
-        slip = _slip(S, u)
-        ratio, rate = pull(friction, dot(slip, slip) ** 0.5)
-        check += _add_products(out, slots, e, S, ratio, 0.0 if secant else rate, slip, -by_v * N)
-        if by_q != 0.0:
-            check += _add_positions(our, e, start, end, found, u, slip, friction, slots, out, 2.0 * by_q)
+        found = _slip_operator(our, e, start, end)
+        if found[0] > 0.0:
+            v_of_pair = gather(v, our.nodes, e)
+            check += _add_blocks(our, e, start, end, found, v_of_pair, friction, slots, out, (2.0 * by_q, by_v))
     return check
 
 
