@@ -124,6 +124,7 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         dt = step_of(stage.integrator)
         steps = "" if dt is None else f"{si(dt, 's', 6)}, {round((leg.end - leg.start) / dt):,} steps"
         if (parts := getattr(stage.integrator, "contact_steps", 1)) != 1:
+            parts = f"{parts} parts" if parts != "auto" else "as many parts as its stiffness asks for"
             steps += f", each divided into {parts} while bodies are within the distance at which contact acts"
         if len(legs) == 1:
             yield "step", steps
