@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, final
@@ -45,7 +45,7 @@ _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some
 _NUMBERS_AT_ONCE = 512
 _RESOLVED = 4.0  # contact_safety: a part of a step times a bound of the frequency of contact that acts
 _AHEAD = 0.25  # of the distance at which contact acts, how much nearer two nodes may come until that is found again
-_BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
+BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 _NO_PLACES = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0)  # as rows [..., 0, dim] of any dim
 
@@ -282,6 +282,33 @@ def _finite(dt: float) -> float:
     return dt
 
 
+def update_limit(
+    limit: Array, system: System, positions: Callable[[], Array], steepness: float, dt: float, safety: float
+) -> None:
+    """Set into how many parts steps dt in s are divided where elements of parts with history have become thin.
+
+    Parameters
+    ----------
+    limit : float64 [4]
+        The last limit found, the steepness there, parts of a step, their part of the limit.
+    system : System
+    positions : callable
+        Returns the positions [n, dim] in m.
+    steepness : float
+        The largest of its parts with history (`Inelastic.steepness`).
+    dt, safety : float
+    """
+    if not steepness:
+        return
+    last, at, _, share = limit
+    whole = not any(part.erodes for part in system.inelastic.values())  # otherwise what is gone would count
+    if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
+        last, at = stable_step(system, positions()), steepness
+        share = share or max(safety, min(dt / last, 1.0))
+    now = last * math.sqrt(at / steepness)
+    limit[:] = last, at, math.ceil(dt / (share * now) * (1.0 - 1e-9)), share
+
+
 # Rows of what steps with loads or inelastic parts need: positions at the start, the velocities that loads see at the
 # end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
 START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
@@ -411,24 +438,16 @@ class NewmarkMotion(FixedStepMotion):
             self._find_limit(steps.n)
             if self._limit[2] > 1.0:
                 return 0
-            n = min(n, _BETWEEN_LIMITS - steps.n % _BETWEEN_LIMITS)
+            n = min(n, BETWEEN_LIMITS - steps.n % BETWEEN_LIMITS)
         return self._loop(n, steps)
 
     def _find_limit(self, n: int) -> None:
         """Set into how many parts the steps from the one with the number n on are divided."""
-        if not self._flows or n % _BETWEEN_LIMITS:
+        if not self._flows or n % BETWEEN_LIMITS:
             return
         parts = {name: part for name, part in self.system.inelastic.items() if part.history}
         steepness = max(part.steepness(self._q, self._internal.values[name]) for name, part in parts.items())
-        if not steepness:
-            return
-        last, at, _, share = self._limit
-        whole = not any(part.erodes for part in parts.values())  # otherwise what is gone would count
-        if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
-            last, at = stable_step(self.system, self._q), steepness
-            share = share or max(self._safety, min(self.dt / last, 1.0))
-        limit = last * math.sqrt(at / steepness)
-        self._limit[:] = last, at, math.ceil(self.dt / (share * limit) * (1.0 - 1e-9)), share
+        update_limit(self._limit, self.system, lambda: self._q, steepness, self.dt, self._safety)
 
     @cached_property
     def _table_apart(self) -> Table | None:
