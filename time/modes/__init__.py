@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".buckling": ("Buckling", "linear_buckling"),
         ".reduced_body": ("ReducedBody", "craig_bampton"),
-        ".flexible_body": ("FlexibleBody", "flexible_body"),
+        ".floating": ("FlexibleBody", "flexible_body"),
         ".cyclic": ("CyclicModes", "cyclic_modes"),
         ".quadratic": ("ComplexModes", "complex_modes"),
         ".natural": ("Modes", "natural_modes"),
