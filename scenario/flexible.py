@@ -117,14 +117,17 @@ def reduced(body: Body, mesh: Mesh, table: ReducedTable) -> FlexibleBody:
     """
     if any(one.is_plastic or one.is_viscous or one.viscous for one in body.material_of_group.values()):
         raise ScenarioError("reduced is for elastic materials; leave out what flows or is viscous.")
-    whole_mesh, n = merge({body.name: mesh}), len(mesh.points)
-    parts = parts_of(body, whole_mesh)
+    return flexible_body(mesh, system_of(body, mesh), table.interfaces, table.modes)
+
+
+def system_of(body: Body, mesh: Mesh) -> System:
+    """Return the system of a body alone, given its mesh."""
+    parts, n = parts_of(body, merge({body.name: mesh})), len(mesh.points)
     if body.mass == "consistent":
         mass = sum((part.consistent_mass(mesh.points, n) for part in parts), sp.csr_array((n, n)))
     else:
         mass = np.sum([part.lumped_mass(mesh.points, n) for part in parts], axis=0)
-    system = System(mass, {part.name: part.solid(mesh.points) for part in parts})
-    return flexible_body(mesh, system, table.interfaces, table.modes)
+    return System(mass, {part.name: part.solid(mesh.points) for part in parts})
 
 
 def with_reduced_bodies(tables: Tables) -> Tables:
