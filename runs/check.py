@@ -49,7 +49,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     mesh = problem.mesh
     for part in Parts.of(problem):
         rows += part.describe(mesh, problem.state.q, system)
-    if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
+    points = sum(len(one.nodes) - 1 for one in problem.flexible.values())  # each a part of the mesh, of one body
+    if tables.names and (pieces := describe(mesh).bodies - points) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     points = problem.rigid_sets.points(problem.state.q)
     for name, contact in problem.contacts.items():

@@ -280,6 +280,7 @@ class Support(Timed):
 
     does_work = True
     takes_rotations = True
+    takes_reduced = True
     name: Annotated[Name | None, "Names the column `work_NAME` of its work; required where it moves."] = None
     body: BodyName
     group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
@@ -532,6 +533,7 @@ class Gravity(Timed):
 
     of_all = True
     takes_rotations = True
+    takes_reduced = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
     history: Annotated[History | None, "Factor over time, such as a ramp; by default 1."] = None
 

@@ -25,6 +25,7 @@ from symplex.base.quantities import (
     refused,
     shown,
     vector,
+    whole,
 )
 from symplex.errors import MeshError
 from symplex.fem.energies.energy import IntArray
@@ -137,6 +138,17 @@ def _rigid(value: Any) -> Literal[True] | str | None:
     return check_text(value)
 
 
+class ReducedTable(Table):
+    """How a body is reduced to few coordinates, for small deformations and any motion ([reduced.md](../reduced.md))."""
+
+    modes: Annotated[int, whole(0, 1000), "How many fixed-interface modes."] = 12
+    interfaces: Annotated[
+        list[Text],
+        "Groups of nodes that couplings and supports hold, each as a rigid body; without any, modes are those of the "
+        "free body.",
+    ] = []
+
+
 class Body(Timed):
     """A deformable body.
 
@@ -202,6 +214,10 @@ class Body(Timed):
         "`true`: the body is rigid, a `[[rigid_body]]` with the mass of its materials; or only the elements of a "
         "group, as the rigid body `BODY.GROUP`, to which the others hold on ([more](../body-contact.md#rigid-bodies)).",
     ] = None
+    reduced: Annotated[
+        ReducedTable | None,
+        "The body is reduced to few coordinates, for small deformations and any motion ([more](../reduced.md)).",
+    ] = None
     instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`."] = []
 
     def _check(self) -> None:
@@ -215,6 +231,8 @@ class Body(Timed):
             raise ValueError("begins or ends, and is rigid; leave rigid out")
         if self.begins_later and (any(self.velocity) or any(self.angular_velocity)):
             raise ValueError("begins later, at rest but where others move it; leave velocity and angular_velocity out")
+        if self.reduced is not None and (self.changes or self.rigid is not None or self.massless is not None):
+            raise ValueError("is reduced, which goes without from, until, rigid and massless; leave these out")
         if self.rigid is True:
             self.refuse_unused("mass", "massless", "formulation", goes_with="bodies that deform, and rigid is true")
         elif self.rigid is not None and any(self.angular_velocity):
