@@ -170,7 +170,7 @@ class Turn(Table):
 _MOTIONS = ("displacement", "field", "rotation", "acceleration", "velocity")
 
 
-def _letters(empty: str) -> Quantity:
+def letters(empty: str) -> Quantity:
     """Some letters of xyz, each once."""
 
     def check(value: Any) -> str:
@@ -222,7 +222,7 @@ def _plane(value: Any) -> Plane:
     return Plane(as_triple(at * normal), as_triple(normal), axis)
 
 
-def _formulas(value: Any) -> tuple[str, str, str]:
+def formulas(value: Any) -> tuple[str, str, str]:
     """Return three formulas in x, y and z."""
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, str) for one in value):
         raise refused("three formulas of x, y and z (m), as ['0.01*x', '0', '-0.003*z']", value)
@@ -284,11 +284,11 @@ class Support(Timed):
     body: BodyName
     group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
     components: Annotated[
-        str, _letters("none with `rotations` only"), 'Fixed, or moved, components: some letters of `"xyz"`.'
+        str, letters("none with `rotations` only"), 'Fixed, or moved, components: some letters of `"xyz"`.'
     ] = "xyz"
     rotations: Annotated[
         str | None,
-        _letters('"" for none'),
+        letters('"" for none'),
         "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
         "is left out too, which is a clamp; else none, which is a hinge.",
     ] = None
@@ -312,7 +312,7 @@ class Support(Timed):
     displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
     field: Annotated[
         tuple[str, str, str] | None,
-        Quantity(_formulas, "m", "three formulas of x, y, z"),
+        Quantity(formulas, "m", "three formulas of x, y, z"),
         "Displacements of each node by its place at the start in m, times the `history`, such as "
         '`["0.01*x", "0", "-0.003*z"]`, with + - * / **, brackets, `pi` and functions.',
     ] = None
