@@ -1156,6 +1156,25 @@ cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"]
 """,
             """
 [[support]]
+name = "wedge"
+body = "beam"
+group = "x_max"
+direction = [0, 1, 1]
+displacement = [0, 0.001, 0.001]
+history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
+interpolation = "linear"
+""",
+            """
+[[support]]
+name = "mandrel"
+body = "block"
+group = "x_min"
+cylindrical = { point = [0, 0, 0], axis = [0, 1, 0], fixed = ["radial", "tangential"] }
+displacement = [1e-4, 0, 0]        # radial, tangential, axial
+history = { kind = "ramp", duration = 1e-3 }
+""",
+            """
+[[support]]
 name = "stretched"
 body = "beam"
 field = ["0.01*x", "-0.003*y", "-0.003*z"]

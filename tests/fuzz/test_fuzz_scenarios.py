@@ -313,6 +313,9 @@ def cases_of_conditions(dt: float) -> Iterator[Data]:
     ring |= {"cylindrical": {"point": [-1, 0, 0], "axis": [0, 0, 1], "fixed": ["tangential"]}}
     pulled = {"name": "pulled", "body": "cube", "group": "z_max", "field": ["0.01*x", "0", "0.01*z"], "history": SINE}
     yield case(momentum, support=[slope, ring])
+    driven = [slope | {"displacement": [0, 0.001, 0.002], "history": SINE}, ring | {"velocity": [0, 0.1, 0]}]
+    yield case(momentum, support=driven)
+    yield case({"kind": "newmark", "dt": "auto"}, support=[slope | {"acceleration": [0, 1, 2], "history": TABLE}])
     yield case(momentum, support=[pulled])
     record = {"kind": "table", "times": [0, 0.002, 0.02], "factors": [0, 1, 0]}
     ground = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": record, "baseline": "rest"}
