@@ -133,6 +133,32 @@ rigid = "root"                     # the rigid body "blade.root"
 """,
             """
 [[body]]
+name = "tube"
+quadratic = true
+mesh.cylinder = { radius = 0.1, inner = 0.05, length = 0.4, cells = [2, 6, 4], degrees = 90, grading = 2, split = "24" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -3]
+""",
+            """
+[[body]]
+name = "shell"
+mesh.ball = { radius = 0.1, inner = 0.08, cells = [1, 8], symmetry = "xy", grading = 0.5, split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -4]
+""",
+            """
+[[body]]
+name = "ring"                      # r, φ and z are mapped to x, y and z; the ends of the strip are joined
+quadratic = true
+mesh.box = [0.02, 1.0, 0.02]
+mesh.cells = [1, 12, 1]
+mesh.split = "hexahedra"
+mesh.map = ["(0.1 + x)*cos(2*pi*y)", "(0.1 + x)*sin(2*pi*y)", "z"]
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -5]
+""",
+            """
+[[body]]
 name = "bracket"
 mesh = { bundled = "bracket" }
 material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
@@ -1127,6 +1153,25 @@ name = "bearing"
 body = "beam"
 group = "x_max"
 cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "wedge"
+body = "beam"
+group = "x_max"
+direction = [0, 1, 1]
+displacement = [0, 0.001, 0.001]
+history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
+interpolation = "linear"
+""",
+            """
+[[support]]
+name = "mandrel"
+body = "block"
+group = "x_min"
+cylindrical = { point = [0, 0, 0], axis = [0, 1, 0], fixed = ["radial", "tangential"] }
+displacement = [1e-4, 0, 0]        # radial, tangential, axial
+history = { kind = "ramp", duration = 1e-3 }
 """,
             """
 [[support]]

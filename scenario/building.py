@@ -40,7 +40,7 @@ from symplex.scenario.integrators import fitted_integrator, integrator_of, step_
 from symplex.scenario.joints import JointTable
 from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
-from symplex.scenario.prescribed import require_covered, support_motion
+from symplex.scenario.prescribed import oblique_motion, require_covered, support_motion
 from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
@@ -257,6 +257,8 @@ class Builder:
                 (loads if isinstance(found, NodalLoad) else energies)[GRAVITY] = found  # pyright: ignore
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
+        for name, node in self.rigid_sets.drivers.items():
+            fixed[node, int(name in moving) :] = True
         frames = self._frames(supports, fixed, first, last)
         joints = {name: joint for name, joint in self.joints.items() if name not in without}
         return self._make_system(
@@ -562,7 +564,8 @@ class Builder:
                     f"{here}: rotations are of nodes of beams and shells, and '{support.body}' is none; leave the key "
                     "out."
                 )
-            if support.moves and support.body in self.structures and set(support.components) != set("xyz"):
+            along_axes = support.moves and not support.is_oblique
+            if along_axes and support.body in self.structures and set(support.components) != set("xyz"):
                 self._lines.append(
                     f"{here}: nodes with rotations are moved altogether, with components = 'xyz', got "
                     f"'{support.components}'."
@@ -623,7 +626,10 @@ class Builder:
         return self.rigid_sets.held_together(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
-        motion = support_motion(support, nodes, self.mesh.points, self.folder)
+        if support.is_oblique:
+            motion = oblique_motion(support, self.rigid_sets.drivers[str(support.name)], self.folder)
+        else:
+            motion = support_motion(support, nodes, self.mesh.points, self.folder)
         end = self.tables.run.end if support.until is None else min(self.tables.run.end, support.until)
         require_covered(motion, end, support.begin, support.begin == 0.0 and support.until is None)
         return motion
