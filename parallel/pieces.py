@@ -120,11 +120,13 @@ class SolidPiece(Piece):
     material: Material
     formulation: Formulation
     fibres: Array | None
+    thermal_strain: Array | None
     slab: NDArray[np.int32]
 
     def energy(self) -> Energy:
         """Return the strain energy of these elements."""
-        solid = Solid(self.points, self.nodes, self.material, self.fibres, self.formulation)
+        of_solid = self.points, self.nodes, self.material, self.fibres, self.formulation, self.thermal_strain
+        solid = Solid(*of_solid)
         solid.elements.slab = self.slab
         return solid
 
@@ -199,4 +201,5 @@ class Divided:
             order = np.argsort(slab & 1, kind="stable")
             chosen, nodes, slab = chosen[order], nodes[order], np.zeros(len(slab), np.int32)
         points, fibres, named = solid.points_at(where), solid.fibres_of(chosen), solid.nodes[chosen]
-        return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, slab)
+        strain = solid.thermal_strain_at(where)
+        return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, strain, slab)

@@ -44,6 +44,7 @@ from symplex.scenario.actions import Timed, formulas, letters, time_or_name
 from symplex.scenario.definitions import formula_at
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
@@ -421,8 +422,9 @@ class Body(Timed):
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
+        change = thermal_change(world.tables, self.name, world.mesh, world.folder)
         for part in world.inertia.parts[self.name]:
-            solid = part.solid(world.mesh.points)
+            solid = part.solid(world.mesh.points, change)
             world.add(part.name, part.material.metal(solid) if part.material.is_plastic else solid)
 
     def add_damping(self, world: Builder) -> None:

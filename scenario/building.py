@@ -54,6 +54,7 @@ from symplex.scenario.stages import of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.table import ADDED, Entry
 from symplex.scenario.tables import Tables
+from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, tied_pairs
 from symplex.time.integrator import Integrator
 from symplex.time.modes.floating import FlexibleBody
@@ -523,6 +524,9 @@ class Builder:
             structure = self._try(here, table.structure, found[table.name], jointed)
             if structure is None:
                 continue
+            of_table = self.tables, table.name, found[table.name], self.folder
+            if (change := self._try(here, thermal_change, *of_table, True)) is not None:
+                structure = self._try(here, table.expanded, structure, found[table.name], change) or structure
             self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
             if self.tables.contact or self.tables.obstacle:
                 self._skins[table.name] = table.skin(found[table.name], structure)  # pyright: ignore[reportArgumentType]

@@ -43,6 +43,7 @@ from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable
 from symplex.scenario.table import Entry, Table
+from symplex.scenario.temperatures import TemperatureTable
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
@@ -150,6 +151,7 @@ class Tables:
     constraint: list[ConstraintTable] = field(default_factory=list)
     cyclic: list[CyclicTable] = field(default_factory=list)
     pretension: list[PretensionTable] = field(default_factory=list)
+    temperature: list[TemperatureTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)

@@ -12,6 +12,7 @@ __all__, __getattr__, __dir__ = public(
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
         ".plastic": ("Plastic",),
         ".solid": ("Solid",),
+        ".thermal_load": ("ThermalLoad",),
         ".viscoelastic": ("Viscoelastic",),
         ".viscous_stress": ("ViscousStress",),
     },

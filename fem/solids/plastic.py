@@ -286,8 +286,8 @@ class Plastic(Flowing):
 
     def cauchy(self, q: Array, z: Array) -> Array:
         """Return the Cauchy stress [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element."""
-        F, _ = self.solid.elements.deformations(q[self.nodes])
-        volumes = self._weights * np.linalg.det(F)
+        F, undeformed = self.solid.elements.deformations(q[self.nodes])
+        volumes = undeformed * np.linalg.det(F)
         sigma = np.einsum("eg,egij->eij", volumes, self.cauchy_at_points(q, z))
         return sigma / volumes.sum(axis=1)[:, None, None]
 

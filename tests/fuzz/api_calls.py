@@ -1017,6 +1017,13 @@ def calls() -> dict[str, Call]:
             values=0.01,
             stiffness=10.0,
         ),
+        "ThermalLoad": _call(
+            sx.solids.ThermalLoad,
+            lambda made: finite(made(0.5, POINTS, V)),
+            solid=ELASTIC,
+            thermal_strain=np.full(len(POINTS), 1e-3),
+            history=[[0.0, 1.0], [0, 1]],
+        ),
         "EnergyLoad": _call(
             sx.actions.EnergyLoad,
             lambda made: finite(made(0.5, POINTS, V)),

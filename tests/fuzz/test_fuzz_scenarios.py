@@ -464,6 +464,10 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     ortho = {"law": "anisotropic", "moduli": [2e6, 1e6, 1e6], "poisson_ratios": [0.2, 0.3, 0.3], "density": 1000}
     ortho |= {"shear_moduli": [4e5, 4e5, 4e5], "axes": [[1, 1, 0], [0, 1, 0]]}
     yield case({"kind": "energy-momentum", "dt": 5e-4}, constraint=[flat], body={"material": ortho})
+    wood = {"young": 1e6, "poisson": 0.3, "density": 1000, "expansion": 1e-5}
+    field = {"body": "cube", "group": "x_max", "change": "10*x"}
+    fire = field | {"name": "fire", "change": 10, "history": {"kind": "ramp", "duration": 1e-3}}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": wood}, temperature=[field, fire])
     halves = {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra"}
     halves["regions"] = {"all": [[0, 0, 0], [0.1, 0.1, 0.1]], "end": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     ball = {"name": "turns", "position": [0, 0, 0.5], "mass": 0.01}
