@@ -32,7 +32,7 @@ from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula
 from symplex.fem.compiled.records import at_address
 from symplex.fem.energies.potential import Potential
 from symplex.fem.measures.constraints import Constraint
-from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_plane, is_pair
+from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_pair, is_plane
 
 CallRows = Annotated[NDArray[np.int64], ROWS]  # as records have them
 _measures_at = at_address(MeasureRecord)
