@@ -30,6 +30,7 @@ OF_SOLIDS = {
     "temperature": Field("temperature", "K"),
     "back_stress": Field("back stress", "Pa", COMPONENTS),
     "energy_density": Field("energy density", "J/m³"),
+    "thermal_strain": Field("thermal strain", ""),
 }
 # Of beams, in the middle of each element, along and about the axes of its section.
 OF_BEAMS = {

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import Repr
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from symplex.base.streams import printable
 
@@ -216,14 +216,14 @@ def _several(value: Any, n: int | None, what: str, unit: str = "") -> list[Any] 
     return value
 
 
-def counts(most: int, least: int = 1) -> Quantity:
-    """Three integers."""
+def counts(most: int, least: int = 1, of: Literal[2, 3] = 3) -> Quantity:
+    """Two or three integers."""
+    kind = f"{'two' if of == 2 else 'three'} integers"
 
-    def check(value: Any) -> tuple[int, int, int]:
-        x, y, z = (_whole(count, least, most) for count in _several(value, 3, "three integers"))
-        return x, y, z
+    def check(value: Any) -> tuple[int, ...]:
+        return tuple(_whole(count, least, most) for count in _several(value, of, kind))
 
-    return Quantity(check, "", "three integers", f"≥ {least}")
+    return Quantity(check, "", kind, f"≥ {least}")
 
 
 def vector(unit: str) -> Quantity:

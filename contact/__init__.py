@@ -11,6 +11,7 @@ __all__, __getattr__, __dir__ = public(
         ".friction": ("Friction",),
         ".gap_law": ("ContactLaw",),
         ".massless": ("mass_moved_inward", "redistributed_mass"),
+        ".segments": ("SegmentContact",),
         ".solid_obstacles": ("obstacle_mass",),
         ".offset": ("offset_contact",),
         ".obstacles": ("Box", "Capsule", "Cylinder", "HalfSpace", "Sphere"),

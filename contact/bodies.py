@@ -19,6 +19,7 @@ from symplex.contact.laws import LAWS, require_law
 from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_energy import PairEnergy, nearest
+from symplex.contact.pair_loops import set_stiffness
 from symplex.contact.pairs import PairRecord, SurfacePairs
 from symplex.contact.penetration import collision_free_fraction, find_penetration, intersections
 from symplex.contact.search import find_pairs, find_swept
@@ -29,7 +30,7 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy
+from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy, Stiffness
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.state import State
 
@@ -326,6 +327,21 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         k = self.stiffness if self.bounded_stiffness else np.inf
         latent[surface.vertices[touches]] = k * areas[touches]
         return latent
+
+    def stiffness_near(self, q: Array, ahead: float) -> Stiffness:
+        """Return what bounds the stiffness of the pairs closer than d̂ + ahead in m at q [n, 3]."""
+        near = self._near
+        gone = np.inf if near is None else sqrt(farthest_of(q, self._vertices, near.place.at))
+        if near is None or near.ahead - gone / _HALF < ahead:
+            near = self._find_near(q)
+        pairs = near.energy.record
+        if near.ahead < ahead:  # that is beyond the list
+            found = find_pairs(self.surface, (q,), self.reach + ahead, self.between)
+            pairs = PairRecord(**found.as_dict(), law=pairs.law, stiffness=pairs.stiffness, reach=pairs.reach)
+        most = 2 * len(pairs.nodes)
+        rows = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
+        count = set_stiffness(q, pairs, self.reach + ahead, *rows)
+        return Stiffness(*(row[:count] for row in rows))
 
     # -- what must not happen ---------------------------------------------------------------------------------
 

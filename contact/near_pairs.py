@@ -28,6 +28,7 @@ class NearPairs(NamedTuple):
     place: Place  # as long as no vertex goes farther, ``energy`` has all pairs that come within d̂
     energy: PairEnergy
     away: float  # how far in m vertices had been from where the list was found, at most
+    ahead: float  # how much farther than d̂ in m pairs were
 
 
 def near_pairs(q: Array, vertices: IntArray, listed: PairEnergy, ahead: float, away: float) -> NearPairs:
@@ -38,7 +39,7 @@ def near_pairs(q: Array, vertices: IntArray, listed: PairEnergy, ahead: float, a
     pairs = listed.record
     if len(pairs.nodes):
         pairs = pairs.chosen(np.flatnonzero(nearest(q, pairs)[1] < pairs.reach + ahead))
-    return NearPairs(place(q, vertices, 0.49 * ahead), PairEnergy(listed.surface, pairs), away)
+    return NearPairs(place(q, vertices, 0.49 * ahead), PairEnergy(listed.surface, pairs), away, ahead)
 
 
 def place(q: Array, vertices: IntArray, distance: float) -> Place:

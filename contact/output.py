@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ class ContactState:
     def resultants(self) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         found = {}
-        for i, j in _different(self.between):
+        for i, j in different(self.between):
             there = self._of_first[(self.bodies[:, 0] == i) & (self.bodies[:, 1] == j)].sum(axis=0)
             back = self._of_first[(self.bodies[:, 0] == j) & (self.bodies[:, 1] == i)].sum(axis=0)
             found[self.surface.names[i], self.surface.names[j]] = there - back
@@ -109,11 +109,26 @@ class ContactState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        reported = {GAP.name: float(self.gaps.min(initial=self.reach)) - self.offset}
-        if len(_different(self.between)) <= MOST_PAIRS:
-            for pair, force in self.resultants().items():
-                reported |= components(_force_of(*pair), force)
-        return reported
+        return observed_of(self, float(self.gaps.min(initial=self.reach)) - self.offset)
+
+
+class Resultants(Protocol):
+    """What has forces of bodies on each other."""
+
+    between: NDArray[np.bool_]
+
+    def resultants(self) -> dict[tuple[str, str], Array]:
+        """Return for each pair of different bodies that may touch the force [3] in N of the second on the first."""
+        ...
+
+
+def observed_of(state: Resultants, gap: float) -> dict[str, float]:
+    """Return the numbers that `columns_of` declares, given the smallest gap in m."""
+    reported = {GAP.name: gap}
+    if len(different(state.between)) <= MOST_PAIRS:
+        for pair, force in state.resultants().items():
+            reported |= components(_force_of(*pair), force)
+    return reported
 
 
 def columns_of(names: Sequence[str], between: NDArray[np.bool_]) -> tuple[Column, ...]:
@@ -126,7 +141,7 @@ def columns_of(names: Sequence[str], between: NDArray[np.bool_]) -> tuple[Column
     between : bool [bodies, bodies]
         Which of them may touch.
     """
-    pairs = [(names[i], names[j]) for i, j in _different(between)]
+    pairs = [(names[i], names[j]) for i, j in different(between)]
     columns: list[Column] = []
     for one, other in pairs if len(pairs) <= MOST_PAIRS else []:
         plot = f"contact force of {other} on {one}" if len(pairs) <= _PLOTTED else ""
@@ -138,6 +153,6 @@ def _force_of(one: str, other: str) -> str:
     return f"contact_force_{one}_{other}"
 
 
-def _different(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def different(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return the pairs of different bodies that may touch, each once."""
     return [(i, j) for i, j in np.argwhere(np.triu(between, 1)).tolist()]

@@ -9,11 +9,18 @@ the second term by how c moves. Pairs with s ≥ d̂² are left out: sums don't 
 What is not finite spreads to the returned sums.
 """
 
+import numpy as np
+
 from symplex.contact import laws, mollifier
 from symplex.contact.closest import closest, combined, slide
+from symplex.contact.closest_lanes import pair_of, set_closest, workspace
 from symplex.contact.pairs import add_forces, along_distance, edges, gather, law_of, with_edges
-from symplex.fem.compiled.kernels import uncounted_inlined as formula, uncounted_kernel as kernel
-from symplex.fem.compiled.vectors import mirrored, outer, scattered, shifted, transposed
+from symplex.fem.compiled.kernels import (
+    kernel as lane_kernel,
+    uncounted_inlined as formula,
+    uncounted_kernel as kernel,
+)
+from symplex.fem.compiled.vectors import dot, mirrored, outer, scattered, shifted, transposed
 
 
 @kernel
@@ -35,13 +42,47 @@ def write_values(q, our, out, first, last):
     return total
 
 
-@kernel
+@lane_kernel
 def set_nearest(q, nodes, edge_edge, coefficients, distances):
     """Set the coefficients c [m, 4] of nearest points of pairs [m, 4], and their distances [m]."""
-    for e in range(len(nodes)):
-        s, c = closest(edge_edge[e], gather(q, nodes, e))
-        coefficients[e, 0], coefficients[e, 1], coefficients[e, 2], coefficients[e, 3] = c
-        distances[e] = s**0.5
+    W, e = workspace(), 0
+    while e < len(nodes):
+        n = set_closest(q, nodes, edge_edge, e, len(nodes), W)
+        for lane in range(n):
+            s, c, _ = pair_of(W, lane)
+            coefficients[e, 0], coefficients[e, 1], coefficients[e, 2], coefficients[e, 3] = c
+            distances[e] = s**0.5
+            e += 1
+
+
+@lane_kernel
+def set_stiffness(q, our, distance, nodes, factors, stiffness):
+    """Set rows that bound ∇²φ of pairs closer than a distance: Σ k_r g_r g_rᵀ in size; return how many.
+
+    They are nodes [2m, 4], g [2m, 4] and k [2m] in N/m: w k m c cᵀ along p, and, of the mollifier of edges that are
+    nearly parallel at an angle ϑ, χ = αβ ϑ²/ε, 4 b (1 − χ) αβ/ε of the turns of both. What bends of p is negative where
+    pairs push.
+    """
+    law, found = law_of(our), 0
+    for e in range(len(our.nodes)):
+        x = gather(q, our.nodes, e)
+        s, c = closest(our.edge_edge[e], x)
+        if s >= distance * distance:
+            continue
+        (e1, e2), w = edges(x), our.weights[e]
+        chi = mollifier.ratio(our.parallel[e], e1, e2)
+        for a in range(4):
+            nodes[found, a], factors[found, a] = our.nodes[e, a], abs(c[a])
+        stiffness[found] = w * mollifier.value(chi) * law.stiffness
+        found += 1
+        if chi < 1.0:
+            alpha, beta = dot(e1, e1), dot(e2, e2)
+            for a in range(4):
+                nodes[found, a], factors[found, a] = our.nodes[e, a], (beta if a < 2 else alpha) ** 0.5
+            b = w * laws.value(law.kind, law.stiffness, law.reach, s)
+            stiffness[found] = 4.0 * (1.0 - chi) / our.parallel[e] * b
+            found += 1
+    return found
 
 
 @formula
@@ -58,16 +99,18 @@ def _gradient(w, threshold, law, s, x, c):
     return f
 
 
-@kernel
+@lane_kernel
 def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, 3]."""
-    check, law = 0.0, law_of(our)
-    for e in range(first, last):
-        x = gather(q, our.nodes, e)
-        s, c = closest(our.edge_edge[e], x)
-        if s >= law.reach * law.reach:
-            continue
-        check += add_forces(out, our.nodes, e, _gradient(our.weights[e], our.parallel[e], law, s, x, c))
+    check, law, W = 0.0, law_of(our), workspace()
+    e, end = np.int64(first), np.int64(last)
+    while e < end:
+        n = set_closest(q, our.nodes, our.edge_edge, e, end, W)
+        for lane in range(n):
+            s, c, x = pair_of(W, lane)
+            if not s >= law.reach * law.reach:
+                check += add_forces(out, our.nodes, e, _gradient(our.weights[e], our.parallel[e], law, s, x, c))
+            e += 1
     return check
 
 

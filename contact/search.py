@@ -29,8 +29,8 @@ from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.kernels import formula, kernel
 
-_VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE = 0, 1, 2  # kinds of pairs
-_SIDES = ((0, 2), (1, 1), (1, 2))  # which primitives they are of: vertices, edges, triangles
+_VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE, _FACE_FACE = 0, 1, 2, 3  # kinds of pairs
+_SIDES = ((0, 2), (1, 1), (1, 2), (2, 2))  # which primitives they are of: vertices, edges, triangles
 _NEAR_ONE, _NEAR_EITHER, _SWEPT = 0, 1, 2  # what is sought: near at one position, at either of two, on the way
 _NO_LIMIT = np.iinfo(np.int64).max
 _PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
@@ -116,6 +116,19 @@ def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) 
     """
     _require_positions(surface, (q,))
     found = _search(_EDGE_FACE, surface, _Sought(_NEAR_ONE, q, q, 0.0, between, _NO_LIMIT))
+    assert found is not None
+    return found
+
+
+def faces_near(
+    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
+) -> tuple[IntArray, IntArray]:
+    """Return pairs of triangles [m], [m], by their indices, that may come nearer than a distance in m.
+
+    They are those whose boxes, about all positions on the straight way between one or two ends [n, 3], do. Sorted.
+    """
+    _require_positions(surface, ends)
+    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT))
     assert found is not None
     return found
 
@@ -206,7 +219,7 @@ def _keys(kind, turned, side, other, sought):
     others, of_others, among = other.nodes, other.bodies, other.grid
     near, keys, found, looked = sought.near, np.empty(1024, np.int64), 0, 0
     stretches = np.empty((most_rows(among), 2), np.int64)
-    itself = kind == _EDGE_EDGE
+    itself = kind in (_EDGE_EDGE, _FACE_FACE)
     for own in range(LEVELS):
         for place in range(grid.levels[own], grid.levels[own + 1]):
             i = grid.order[place]
@@ -251,6 +264,8 @@ def _share_node(nodes, i, others, j):
 def _is_requested(kind, nodes, i, others, j, sought):
     """Return whether a pair is what is sought."""
     way, q0, q1, distance = sought.way, sought.q0, sought.q1, sought.distance
+    if kind == _FACE_FACE:  # what is sought are boxes
+        return True
     if kind == _EDGE_FACE:
         return cuts(q0, nodes[i, 0], nodes[i, 1], others[j, 0], others[j, 1], others[j, 2])
     edge_edge = kind == _EDGE_EDGE

@@ -31,6 +31,7 @@ _PIECES = {
     "quad9": ([], [(0, 4, 8, 7), (4, 1, 5, 8), (8, 5, 2, 6), (7, 8, 6, 3)]),
 }
 
+_MOST = 9  # nodes of a face
 _OF_NODES = ("vertices", "edges", "triangles")
 
 
@@ -61,6 +62,8 @@ class Surface(Summarized, Copyable):
         In m, at rest.
     has_volume : tuple of bool
         For each body whether its surface bounds a volume; open surfaces of triangles alone do not.
+    faces : int32 [f, 9]
+        The nodes of the face that each triangle is a part of, as meshio orders them, then −1.
     """
 
     names: tuple[str, ...]
@@ -74,6 +77,7 @@ class Surface(Summarized, Copyable):
     edge_areas: Array
     edge_lengths: Array
     has_volume: tuple[bool, ...]
+    faces: IntArray
 
     @classmethod
     @partial(checked, but=("cls",))
@@ -99,7 +103,7 @@ class Surface(Summarized, Copyable):
         if mesh.points.shape[1] != 3:
             raise MeshError(f"surfaces are of bodies in three dimensions; the mesh has {mesh.points.shape[1]}.")
         if bodies is None:
-            triangles = _triangulated(mesh.boundary_faces)
+            triangles, faces = _triangulated(mesh.boundary_faces)
             if not len(triangles):
                 raise MeshError(
                     "the mesh has no boundary faces, as it has no volume cells; Surface.from_triangles takes triangles."
@@ -107,13 +111,14 @@ class Surface(Summarized, Copyable):
             label = components_of(triangles, len(mesh.points))
             n = int(label.max()) + 1
             names = ("body",) if n == 1 else tuple(f"body {i + 1}" for i in range(n))
-            return cls._build(names, mesh.points, triangles, label, (True,) * n)
+            return cls._build(names, mesh.points, triangles, label, (True,) * n, faces)
         names = (bodies,) if isinstance(bodies, str) else tuple(bodies)
         parts = [_triangulated(mesh.faces_of(name)) for name in names]
         if not parts:
             raise MeshError("no body was named, so there is no surface.")
-        of_body = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
-        return cls._build(names, mesh.points, np.concatenate(parts), of_body, (True,) * len(parts))
+        of_body = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part, _ in parts])
+        triangles, faces = (np.concatenate(rows) for rows in zip(*parts, strict=True))
+        return cls._build(names, mesh.points, triangles, of_body, (True,) * len(parts), faces)
 
     @classmethod
     @partial(checked, but=("cls", "triangles"))
@@ -145,7 +150,7 @@ class Surface(Summarized, Copyable):
         if not len(nodes):
             raise MeshError("Surface.from_triangles: there is no triangle.")
         closed = is_closed(nodes)
-        return cls._build((name,), points, nodes, np.zeros(len(nodes), np.int32), (closed,))
+        return cls._build((name,), points, nodes, np.zeros(len(nodes), np.int32), (closed,), _widened(nodes))
 
     @classmethod
     def join(cls, surfaces: Sequence[Surface]) -> Self:
@@ -183,6 +188,7 @@ class Surface(Summarized, Copyable):
             joined("edge_areas")[e],
             joined("edge_lengths")[e],
             tuple(has for surface in surfaces for has in surface.has_volume),
+            joined("faces")[f],
         )
 
     def shifted(self, first: int) -> Surface:
@@ -196,12 +202,14 @@ class Surface(Summarized, Copyable):
         if not (self.vertices[0] + first >= 0 and self.vertices[-1] + first <= np.iinfo(np.int32).max):
             raise InvalidSystem(f"the nodes {self.vertices[0]} to {self.vertices[-1]} cannot be shifted by {first}.")
         moved = {name: (getattr(self, name) + first).astype(np.int32) for name in _OF_NODES}
-        return replace(self, **moved)
+        faces = np.where(self.faces < 0, -1, self.faces + first).astype(np.int32)
+        return replace(self, faces=faces, **moved)
 
     def renumbered(self, nodes: IntArray) -> Surface:
         """Return the surface of nodes that are numbered by their places among others [s], which ascend."""
         moved = {name: np.searchsorted(nodes, getattr(self, name)).astype(np.int32) for name in _OF_NODES}
-        return replace(self, **moved)
+        faces = np.where(self.faces < 0, -1, np.searchsorted(nodes, self.faces)).astype(np.int32)
+        return replace(self, faces=faces, **moved)
 
     def renamed(self, *names: str) -> Surface:
         """Return the surface with other names of its bodies.
@@ -248,7 +256,13 @@ class Surface(Summarized, Copyable):
 
     @classmethod
     def _build(
-        cls, names: tuple[str, ...], points: Array, triangles: IntArray, of_body: IntArray, volume: tuple[bool, ...]
+        cls,
+        names: tuple[str, ...],
+        points: Array,
+        triangles: IntArray,
+        of_body: IntArray,
+        volume: tuple[bool, ...],
+        faces: IntArray,
     ) -> Self:
         """Return the surface of triangles in any order and rotation, each of a body."""
         _require_triangles(triangles)
@@ -285,23 +299,31 @@ class Surface(Summarized, Copyable):
             edge_areas,
             lengths,
             volume,
+            np.ascontiguousarray(faces[order]),
         )
 
 
-def _triangulated(faces: Mapping[str, IntArray]) -> IntArray:
-    """Return the triangles [f, 3] that faces, by type, are cut into."""
-    return np.concatenate([np.empty((0, 3), np.int32), *_cut(faces)])
+def _triangulated(faces: Mapping[str, IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the triangles [f, 3] that faces, by type, are cut into, and of each the nodes [f, 9] of its face."""
+    cut = list(_cut(faces))
+    triangles = np.concatenate([np.empty((0, 3), np.int32), *[triangles for triangles, _ in cut]])
+    return triangles, np.concatenate([np.empty((0, _MOST), np.int32), *[_widened(rows) for _, rows in cut]])
 
 
-def _cut(faces: Mapping[str, IntArray]) -> Iterator[IntArray]:
+def _cut(faces: Mapping[str, IntArray]) -> Iterator[tuple[IntArray, IntArray]]:
     for kind, rows in faces.items():
         triangles, quadrilaterals = _PIECES[kind]
         for columns in triangles:
-            yield rows[:, columns]
+            yield rows[:, columns], rows
         for columns in quadrilaterals:
             quads = _from_smallest(rows[:, columns])
-            yield quads[:, [0, 1, 2]]
-            yield quads[:, [0, 2, 3]]
+            yield quads[:, [0, 1, 2]], rows
+            yield quads[:, [0, 2, 3]], rows
+
+
+def _widened(rows: IntArray) -> IntArray:
+    """Return the nodes [f, 9] of faces, and −1 after them."""
+    return np.pad(rows.astype(np.int32), ((0, 0), (0, _MOST - rows.shape[1])), constant_values=-1)
 
 
 def _from_smallest(rows: IntArray) -> IntArray:

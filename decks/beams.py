@@ -89,7 +89,7 @@ class BeamTables:
                 "k1": 1.0,
                 "k2": 1.0,
             }
-            young, poisson, density = E, E / (2.0 * G) - 1.0, section.density
+            young, poisson, density, expansion = E, E / (2.0 * G) - 1.0, section.density, None
             called = f"the general section of '{section.elements}'"
         else:
             table = _shape(section.kind, values)
@@ -99,11 +99,12 @@ class BeamTables:
             if material.young is None or material.yields:
                 raise UnsupportedKeyword(f"the material '{material.name}' of beams must be isotropic and elastic")
             young, poisson, density = material.young, material.poisson, material.density
+            expansion = material.expansion
             called = f"the material '{material.name}'"
         if density is None and not self._step.is_static:
             raise UnsupportedKeyword(f"{called} has no density")
-        given = density_of(density, units)
-        return {"section": table, "material": {"young": young * stress, "poisson": poisson, "density": given}}
+        of = {"young": young * stress, "poisson": poisson, "density": density_of(density, units)}
+        return {"section": table, "material": of | ({} if expansion is None else {"expansion": expansion})}
 
 
 def _shape(kind: str, values: list[float]) -> Table:

@@ -165,7 +165,7 @@ class BodyTables:
 
     def _material(self, name: str, axes: str) -> Table:
         material = self._deck.materials[name]
-        require_constants(material, self._deck, self._step)
+        require_constants(material, self._step)
         if axes and axes not in self._deck.orientations:
             raise UnsupportedKeyword(f"there is no orientation '{axes}'")
         return material_table(material, self._deck.orientations.get(axes), self._units, self._large, self._flows)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 Vector = tuple[float, float, float]
 Procedure = Literal["static", "dynamic", "explicit", "frequency", "modal-dynamic", "buckle"]
 
@@ -68,10 +71,52 @@ class MaterialData:
     yields: tuple[tuple[float, float], ...] = ()  # plastic strains and yield stresses of a metal that flows
     metal: dict[str, float] = field(default_factory=dict)  # the keys of a scenario that go with them
     density: float | None = None
-    expands: bool = False
-    by_temperature: Where | None = None  # where constants are given for several temperatures
+    expansions: tuple[tuple[float, float], ...] = ()  # for temperatures, which ascend
+    expands_apart: bool = False  # in its directions
+    zero: float = 0.0  # the temperature from which strains are counted
+    expansion: float | None = None  # at the temperatures of a step
+    by_temperature: dict[str, tuple[Where, tuple[tuple[float, ...], ...]]] = field(default_factory=dict)
     alpha: float = 0.0
     beta: float = 0.0
+
+    def set_constants(self, temperature: float | None, heated: Where) -> None:
+        """Take constants that are given for several temperatures at one of them.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If there are several.
+        """
+        from symplex.decks.reading import UnsupportedKeyword
+
+        for keyword, (where, rows) in self.by_temperature.items():
+            if temperature is None:
+                raise UnsupportedKeyword(
+                    f"{where}: constants of '{self.name}' depend on temperature, which {heated} gives, and there are "
+                    "several; one that is the same everywhere and does not change is known"
+                )
+            table = np.array(rows)
+            found = [float(np.interp(temperature, table[:, -1], column)) for column in table[:, :-1].T]
+            if keyword == "ELASTIC":
+                self.young, self.poisson = found
+            else:
+                (self.density,) = found
+
+    def require_first(self) -> None:
+        """Raise UnsupportedKeyword if, without temperatures, programs take different constants of several ones."""
+        from symplex.decks.reading import UnsupportedKeyword
+
+        for where, rows in self.by_temperature.values():
+            if rows[0][-1] < 0.0:
+                raise UnsupportedKeyword(
+                    f"{where}: constants of '{self.name}' depend on temperature, from {rows[0][-1]:g} on; without "
+                    "temperatures programs take different ones then"
+                )
+
+    def expanded(self, temperatures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the strain α(T) (T − T_zero) at temperatures."""
+        alpha, at = np.array(self.expansions).T
+        return np.interp(temperatures, at, alpha) * (temperatures - self.zero)
 
 
 class Layer(NamedTuple):
@@ -194,6 +239,14 @@ class Spin(NamedTuple):
     angular_velocity: Vector
     point: Vector
     amplitude: str
+
+
+class NodeTemperature(NamedTuple):
+    """The temperature of nodes."""
+
+    nodes: str
+    value: float
+    amplitude: str = ""
 
 
 class NodeVelocity(NamedTuple):
@@ -360,6 +413,8 @@ class Conditions:
     forces: list[PointForce] = field(default_factory=list)
     pressures: list[FacePressure] = field(default_factory=list)
     weights: list[Weight | Spin] = field(default_factory=list)
+    temperatures: list[NodeTemperature] = field(default_factory=list)
+    new_temperatures: bool = False
     new_supports: bool = False
     new_forces: bool = False
     new_pressures: bool = False
@@ -432,6 +487,8 @@ class Deck:
     amplitudes: dict[str, Amplitude] = field(default_factory=dict)
     model: Conditions = field(default_factory=Conditions)
     velocities: list[NodeVelocity] = field(default_factory=list)
+    initial_temperatures: list[NodeTemperature] = field(default_factory=list)
+    copies: dict[int, list[int]] = field(default_factory=dict)  # of nodes of flat elements, those above them
     systems: list[System] = field(default_factory=list)
     thicknesses: list[tuple[str, float]] = field(default_factory=list)  # of elements at nodes
     shells: dict[int, ShellNode] = field(default_factory=dict)  # by the number of the node in the deck
@@ -461,7 +518,13 @@ class Deck:
         given = [
             item.amplitude
             for conditions in (self.model, *self.steps)
-            for items in (conditions.prescribed, conditions.forces, conditions.pressures, conditions.weights)
+            for items in (
+                conditions.prescribed,
+                conditions.forces,
+                conditions.pressures,
+                conditions.weights,
+                conditions.temperatures,
+            )
             for item in items
         ]
         axes = [name for section in self.sections for name in section.orientations]
@@ -476,6 +539,11 @@ class Deck:
             "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
             "surface interaction": {pair.interaction for pair in self.contacts},
         }
+
+    def over(self) -> dict[int, list[int]]:
+        """Return the nodes that flat elements and shells have as solids, by the nodes of the deck."""
+        of_shells = {node: [one for one in through if one is not None] for node, through in self.shells.items()}
+        return self.copies | of_shells
 
     @property
     def flows(self) -> bool:

@@ -43,6 +43,7 @@ class _Copies:
         if key not in self.known:
             number = self.known[key] = self.next
             self.next += 1
+            self.deck.copies.setdefault(node, []).append(number)
             x, y, _ = self.points[node]
             terms: list[tuple[int, int, float]]  # component, the one of the node below that it follows, and factor
             if family == "CAX":

@@ -202,6 +202,7 @@ class _Attempt:
     of_structures: bool
     units_wrong: str = ""
     texts: dict[int, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     loose: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     error: MeshError | None = None
 
@@ -219,8 +220,8 @@ def _attempt(reading: Reading, system: Units, strict: bool, of_structures: bool)
     if units_wrong := _check_units(deck, system, strict):
         return _Attempt(reading, geometry, of_structures, units_wrong)
     writer = StructureStepWriter if of_structures else StepWriter
-    texts, loose = _scenarios(deck, geometry, system, reading.path, strict, writer)
-    return _Attempt(reading, geometry, of_structures, texts=texts, loose=loose)
+    texts, files, loose = _scenarios(deck, geometry, system, reading.path, strict, writer)
+    return _Attempt(reading, geometry, of_structures, texts=texts, files=files, loose=loose)
 
 
 def _best_attempt(path: Path, system: Units, strict: bool, as_solids: str) -> _Attempt:
@@ -275,6 +276,8 @@ def _imported(
     if attempt.units_wrong:
         raise MeshError(f"{path.name}: {attempt.units_wrong}")
     written = {number: _scenario_of(path, folder, deck, number) for number in texts}
+    for name, text in attempt.files.items():
+        _write(folder / name, text, overwrite)
     for number, scenario in written.items():
         _write(scenario, texts[number], overwrite)
         say(f"{scenario}: step {number}")
@@ -449,12 +452,13 @@ def _scenarios(
     path: Path,
     strict: bool,
     write: type[StepWriter | StructureStepWriter],
-) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """Return the texts of scenarios by the numbers of their steps, and which nodes of no element they have.
+) -> tuple[dict[int, str], dict[str, str], NDArray[np.int64]]:
+    """Return texts of scenarios by the numbers of steps, of files they name, and which nodes of no element they have.
 
     Why there is no scenario of others is noted.
     """
     texts: dict[int, str] = {}
+    files: dict[str, str] = {}
     loose: set[int] = set()
     wrong = {missed.step for missed in deck.missed if strict or not missed.is_unknown}
     broken = 0 in wrong
@@ -466,6 +470,7 @@ def _scenarios(
             writer = write(deck, geometry, step, units, f"{path.stem}.mesh.inp")
             tables = writer.tables()
             loose |= {*writer.loose}
+            files |= writer.files
         except (UnsupportedKeyword, MeshError) as reason:
             why = str(reason).rstrip(".")
             deck.missed.append(Missed("STEP", step.where, why, step.number))
@@ -478,7 +483,7 @@ def _scenarios(
                 f"\nThe deck asks for {step.modes} factors of its loads: symplex buckling FILE --number {step.modes}."
             )
         texts[step.number] = as_toml(tables, heading)
-    return texts, np.array(sorted(loose), np.int64)
+    return texts, files, np.array(sorted(loose), np.int64)
 
 
 def _check_preload(deck: Deck, step: Step, problem: Problem) -> None:

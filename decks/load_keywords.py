@@ -9,6 +9,7 @@ from symplex.decks.deck import (
     Amplitude,
     Conditions,
     FacePressure,
+    NodeTemperature,
     NodeVelocity,
     PointForce,
     Prescribed,
@@ -87,7 +88,10 @@ def _take_boundary(reading: Reading, block: Block) -> None:
             continue
         _, *rest = fields(line, 4)
         if direction(rest[0]) == HEAT:
-            _take_temperature(reading, block)
+            if any(material.expansions for material in reading.deck.materials.values()):
+                raise UnsupportedKeyword("thermal strains of temperatures as supports are not supported")
+            reading.deck.heated = reading.where(block)
+            reading.account.add_without_meaning(block.path, block.line, block.last)
             continue
         first = direction(rest[0])
         last = direction(rest[1]) if rest[1] else first
@@ -150,9 +154,11 @@ def _take_dsload(reading: Reading, block: Block) -> None:
 
 def _take_initial(reading: Reading, block: Block) -> None:
     kind = block.parameters.get("TYPE", "").upper()
+    if reading.deck.steps and (kind != "TEMPERATURE" or not reading.in_step or len(reading.deck.steps) > 1):
+        raise UnsupportedKeyword("it must be before the first *STEP")
     if kind == "TEMPERATURE":  # from which strains are counted
-        reading.account.add_without_meaning(block.path, block.line, block.last)
         reading.deck.heated = reading.where(block)
+        reading.deck.initial_temperatures += [NodeTemperature(*_temperature(line)) for line in block.lines]
         return
     if kind != "VELOCITY":
         raise UnsupportedKeyword(f"initial conditions with TYPE='{kind}' are not supported")
@@ -164,10 +170,18 @@ def _take_initial(reading: Reading, block: Block) -> None:
 
 
 def _take_temperature(reading: Reading, block: Block) -> None:
-    if any(material.expands for material in reading.deck.materials.values()):
-        raise UnsupportedKeyword("strains by temperature are not supported")
+    conditions = reading.step
+    amplitude = _begin(reading, block, conditions, "temperatures")
     reading.deck.heated = reading.where(block)
-    reading.account.add_without_meaning(block.path, block.line, block.last)
+    conditions.temperatures += [NodeTemperature(*_temperature(line), amplitude) for line in block.lines]
+
+
+def _temperature(line: str) -> tuple[str, float]:
+    """Return nodes and their temperature."""
+    nodes, value, *gradients = *words(line.rstrip().rstrip(",")), ""
+    if any(word and real(word) for word in gradients):
+        raise UnsupportedKeyword("temperatures that differ across shells or beams are not supported")
+    return nodes, real(value)
 
 
 LOAD_KEYWORDS = {
@@ -197,13 +211,13 @@ LOAD_KEYWORDS = {
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
-        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE is ignored",
-        "before steps",
+        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE: those without thermal strains",
+        "before or in steps",
     ),
     "TEMPERATURE": Keyword(
         _take_temperature,
         ("OP", "AMPLITUDE", "TIMEDELAY"),
-        "ignored if no material expands",
+        "`[[temperature]]`, for each body one or by nodes in a file; of beams and shells one",
         "in steps",
     ),
 }

@@ -87,11 +87,7 @@ def _constants(reading: Reading, block: Block, count: int) -> list[float]:
     if len(known) < len(rows) or any(b <= a for a, b in pairwise(known)):
         raise UnsupportedKeyword(f"several lines must have {count} constants and a temperature each, which ascends")
     if any(row[:count] != rows[0][:count] for row in rows):
-        if known[0] < 0.0:
-            raise UnsupportedKeyword(
-                f"constants depend on temperature, from {known[0]:g} on; without temperatures programs take others then"
-            )
-        reading.material_of().by_temperature = reading.where(block)
+        reading.material_of().by_temperature[block.keyword] = reading.where(block), tuple(map(tuple, rows))
     return rows[0][:count]
 
 
@@ -182,8 +178,22 @@ def _hardening(block: Block) -> tuple[tuple[float, float], ...]:
 
 
 def _take_expansion(reading: Reading, block: Block) -> None:
-    reading.account.add_without_meaning(block.path, block.line, block.last)
-    reading.material_of().expands = True
+    kind = block.parameters.get("TYPE", "ISO").upper()
+    count = {"ISO": 1, "ORTHO": 3, "ANISO": 6}.get(kind[:3] if kind.startswith("ISO") else kind)
+    if count is None:
+        raise UnsupportedKeyword(f"expansion with TYPE='{kind}' is not supported")
+    material = reading.material_of()
+    rows = [reals(line.rstrip().rstrip(",")) for line in block.lines]
+    if not rows or any(not count <= len(row) <= count + 1 for row in rows):
+        raise UnsupportedKeyword(f"its lines must have {count} expansions, and may have a temperature")
+    at = [row[count] if len(row) > count else 0.0 for row in rows]
+    if any(b <= a for a, b in pairwise(at)):
+        raise UnsupportedKeyword("several lines must have a temperature each, which ascends")
+    material.expands_apart = any(row[k] != row[0] for row in rows for k in range(1, min(count, 3))) or any(
+        row[k] for row in rows for k in range(3, count)
+    )
+    material.expansions = tuple((row[0], t) for row, t in zip(rows, at, strict=True))
+    material.zero = _parameter(block, "ZERO")
 
 
 def _take_hyperelastic(reading: Reading, block: Block) -> None:
@@ -388,7 +398,7 @@ MATERIAL_KEYWORDS = {
     "EXPANSION": Keyword(
         _take_expansion,
         ("TYPE", "ZERO"),
-        "as long as no step has temperatures",
+        "`expansion`, the same in all directions; of several temperatures the secant to those of the step",
         _MODEL,
         Once("expansion", owner="material"),
     ),

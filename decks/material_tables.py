@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symplex.decks.deck import Axes, Deck, MaterialData, Step
+from symplex.decks.deck import Axes, MaterialData, Step
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
@@ -17,21 +17,16 @@ def density_of(density: float | None, units: Units) -> float:
     return ANY_DENSITY if density is None else density * units.density
 
 
-def require_constants(material: MaterialData, deck: Deck, step: Step) -> None:
-    """Check that a material has what a step needs, at one temperature.
+def require_constants(material: MaterialData, step: Step) -> None:
+    """Check that a material has what a step needs.
 
     Raises
     ------
     UnsupportedKeyword
-        If it has no density but masses, or temperatures change its constants.
+        If it has no density but masses.
     """
     if material.density is None and not step.is_static:
         raise UnsupportedKeyword(f"the material '{material.name}' has no density")
-    if material.by_temperature is not None and deck.heated is not None:
-        raise UnsupportedKeyword(
-            f"{material.by_temperature}: constants of '{material.name}' depend on temperature, which "
-            f"{deck.heated} gives; only decks without temperatures are known then"
-        )
 
 
 def material_table(material: MaterialData, axes: Axes | None, units: Units, large: bool, flows: bool) -> Table:
@@ -54,6 +49,11 @@ def material_table(material: MaterialData, axes: Axes | None, units: Units, larg
     UnsupportedKeyword
         If it has no elasticity.
     """
+    table = _law_table(material, axes, units, large, flows)
+    return table | ({} if material.expansion is None else {"expansion": material.expansion})
+
+
+def _law_table(material: MaterialData, axes: Axes | None, units: Units, large: bool, flows: bool) -> Table:
     density = density_of(material.density, units)
     if material.yields and (material.formula or material.stiffness or material.engineering):
         raise UnsupportedKeyword(f"the material '{material.name}' flows, so its elasticity must be isotropic")

@@ -80,6 +80,9 @@ class Path:
             supports=self._values([{key: [value] for key, value in one.items()} for one in supports]),
             forces=_listed(self._values([stretch.acts.forces for stretch in self._stretches])),
             pressures=_listed(self._values([stretch.acts.pressures for stretch in self._stretches])),
+            temperatures=self._values(
+                [{node: [value] for node, value in one.acts.temperatures.items()} for one in self._stretches]
+            ),
         )
         weights: list[dict[Weight | Spin, list[Value]]] = []
         for stretch in self._stretches:

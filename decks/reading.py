@@ -133,6 +133,7 @@ class Reading:
 
     def take(self, block: Block, keywords: dict[str, Keyword]) -> None:
         """Take a keyword; if it is not understood, note that."""
+        block = _with_comma(block, keywords)
         name = block.keyword.replace(" ", "")
         keyword = keywords.get(name)
         self._taken.add((block.path, block.line))
@@ -281,6 +282,17 @@ class Reading:
         if self.material is None:
             raise UnsupportedKeyword("it stands outside of a *MATERIAL")
         return self.material
+
+
+def _with_comma(block: Block, keywords: Mapping[str, Keyword]) -> Block:
+    """Return a keyword with the parameter that stands behind it without a comma, as CalculiX takes it."""
+    head = block.keyword.split(" ")
+    for k in range(len(head) - 1, 0, -1):
+        keyword = keywords.get("".join(head[:k]))
+        name, _, value = "".join(head[k:]).partition("=")
+        if "".join(head) not in keywords and keyword is not None and name in keyword.parameters:
+            return replace(block, keyword=" ".join(head[:k]), parameters={name: value, **block.parameters})
+    return block
 
 
 def _check_known(keyword: Keyword, block: Block) -> None:

@@ -199,17 +199,18 @@ class ShellTables:
         if name.upper() not in self._deck.materials:
             raise UnsupportedKeyword(f"{section.where}: there is no material '{name}'")
         material = self._deck.materials[name.upper()]
-        require_constants(material, self._deck, self._step)
+        require_constants(material, self._step)
         if material.yields:
             raise UnsupportedKeyword(f"the material '{material.name}' yields (*PLASTIC), and shells are elastic")
         density, stress = self._density(section, material), self._units.stress
+        more = {} if material.expansion is None else {"expansion": material.expansion}
         if (lamina := _lamina(material)) is not None:
             E1, E2, nu, *shear = lamina
             moduli = {"moduli": [E1 * stress, E2 * stress], "shear_moduli": [G * stress for G in shear]}
-            return {**moduli, "poisson": nu, "density": density}
+            return {**moduli, "poisson": nu, "density": density, **more}
         if material.young is None:
             raise UnsupportedKeyword(f"the material '{material.name}' of shells must be elastic, of small strains")
-        return {"young": material.young * stress, "poisson": material.poisson, "density": density}
+        return {"young": material.young * stress, "poisson": material.poisson, "density": density, **more}
 
     def _density(self, section: Section, material: MaterialData) -> float:
         """Return the density of a material; in equilibria that of all layers, whose middle is their centre then."""

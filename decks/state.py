@@ -36,6 +36,8 @@ class Acting:
     forces : dict of (node, component) to list of Value
     pressures : dict of (element, side) to list of Value
     weights : list of (Weight or Spin, Value)
+    temperatures : dict of int to Value
+        By node; without an amplitude changes from the initial temperature.
     locked : dict of (node, component) to int
         What is held where earlier steps have moved it, and since which step.
     """
@@ -45,12 +47,13 @@ class Acting:
     pressures: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     weights: list[tuple[Weight | Spin, Value]] = field(default_factory=list)
     locked: dict[tuple[int, int], int] = field(default_factory=dict)
+    temperatures: dict[int, Value] = field(default_factory=dict)
 
     @property
     def loaded(self) -> bool:
         """Whether anything moves the body from where it is."""
         moved = any(given.value for given in self.supports.values())
-        return moved or bool(self.forces or self.pressures or self.weights)
+        return moved or bool(self.forces or self.pressures or self.weights or self.temperatures)
 
 
 def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
@@ -61,13 +64,13 @@ def acting(deck: Deck, geometry: DeckGeometry, number: int) -> Acting:
     MeshError
         If a set is not there.
     """
-    now = Acting()
-    _add(now, deck.model, 0, geometry)
+    now, initial = Acting(), initial_temperatures(deck, geometry)
+    _add(now, deck.model, 0, geometry, initial)
     for step in deck.steps[:number]:
         if step.perturbation and step.number != number:
             continue  # acts within itself only
-        _add(now, step, step.number, geometry)
-    _add(now, Conditions(prescribed=deck.held), 0, geometry)
+        _add(now, step, step.number, geometry, initial)
+    _add(now, Conditions(prescribed=deck.held), 0, geometry, initial)
     return now
 
 
@@ -90,7 +93,7 @@ def acting_about(step: Step, preload: int, acting_in: Callable[[int], Acting]) -
     return before
 
 
-def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> None:
+def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry, initial: NDArray[np.float64]) -> None:
     before = {**now.supports}, {**now.locked}
     if given.new_supports:
         now.supports.clear()
@@ -100,6 +103,8 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
     if given.new_pressures:
         now.pressures.clear()
         now.weights.clear()
+    if given.new_temperatures:
+        now.temperatures.clear()
     for item in given.prescribed:
         for node in geometry.nodes(item.nodes).tolist():
             dof = node, item.component
@@ -126,6 +131,18 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry) -> N
             if value.step == step or type(weight) is not type(item) or weight.elements.upper() != item.elements.upper()
         ]
         now.weights.append((item, Value(1.0, item.amplitude, step)))
+    for item in given.temperatures:
+        for node in geometry.nodes(item.nodes).tolist():
+            before_it = 0.0 if item.amplitude else float(initial[node])
+            now.temperatures[node] = Value(item.value - before_it, item.amplitude, step)
+
+
+def initial_temperatures(deck: Deck, geometry: DeckGeometry) -> NDArray[np.float64]:
+    """Return the temperatures [n] of all nodes before the first step, 0 where none is given."""
+    out = np.zeros(len(geometry.mesh.points))
+    for item in deck.initial_temperatures:
+        out[geometry.nodes(item.nodes)] = item.value
+    return out
 
 
 def locks(deck: Deck, step: Step) -> bool:

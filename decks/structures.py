@@ -37,6 +37,7 @@ from symplex.decks.state import (
 from symplex.decks.stepping import rayleigh_of, require_few, run_of, title_of
 from symplex.decks.structure_joints import StructureJoints, divided, shares_of
 from symplex.decks.support_tables import SupportTables
+from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -66,6 +67,7 @@ class StructureStepWriter:
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
         self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
+        self.files: dict[str, str] = {}
         self._bodies = bodies_of(geometry)
         self._refuse()
         self._preload = preload_of(deck, step)
@@ -129,12 +131,22 @@ class StructureStepWriter:
         step, given = self._step, (self._deck, self._geometry, self._step, self._units)
         if step.is_static:
             require_static_start(self._deck, step)
+        every = acting_about(step, self._preload, lambda number: acting(self._deck, self._geometry, number))
+        heat = TemperatureTables(self._deck, self._geometry, self._courses, every)
+        if self._preload and step.is_motion and any(one.step == step.number for one in every.temperatures.values()):
+            raise UnsupportedKeyword("temperatures of the static step before are changed or removed")
         tables: Table = {"title": title_of(self._deck, step)}
         for name, (kind, _) in self._bodies.items():
             writer = ShellTables(*given) if kind == "shell" else BeamTables(*given)
             tables[kind] = [writer.table(name, self._file)]
         tables["body"] = self._solids.tables() if self._parts.names else []
-        every = acting_about(step, self._preload, lambda number: acting(self._deck, self._geometry, number))
+        framed = {name: np.array(sorted(own), np.int64) for name, (_, own) in self._bodies.items()}
+        tables["temperature"] = heat.tables(framed, "", uniform=True)
+        if any("history" in table for table in tables["temperature"]):
+            raise UnsupportedKeyword("temperatures of beams or shells that change with time are not supported")
+        nodes = {name: self._parts.nodes(name) for name in self._parts.names}
+        tables["temperature"] += heat.tables(nodes, f"{self._file.removesuffix('.mesh.inp')}-{step.number}")
+        self.files = heat.files
         acts, of_others = self._divided(every)
         tables["support"], to_ground = self._supports(acts)
         of_others = replace(of_others, supports={**of_others.supports, **self._movers})

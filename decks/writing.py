@@ -20,6 +20,7 @@ from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import Acting, acting, acting_about, local_directions, locks, preload_of, require_static_start
 from symplex.decks.stepping import rayleigh_of, require_few, run_along, run_of, title_of
 from symplex.decks.support_tables import SupportTables
+from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
 
 Table = dict[str, Any]
@@ -39,10 +40,17 @@ class StepWriter:
     units : Units
     mesh : str
         The file of the mesh.
+
+    Attributes
+    ----------
+    files : dict of str to str
+        Files that the tables name, by their names.
     """
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
         self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+        self._name = mesh.removesuffix(".mesh.inp")
+        self.files: dict[str, str] = {}
         self._preload = preload_of(deck, step)
         self._local = local_directions(deck, geometry)
         flows = deck.flows and step.procedure != "frequency"
@@ -84,6 +92,7 @@ class StepWriter:
         if step.is_static:
             require_static_start(self._deck, step)
         acts = self._acting()
+        heat = TemperatureTables(self._deck, self._geometry, self._courses, acts)
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
@@ -92,6 +101,9 @@ class StepWriter:
         require_few(loads)
         static = (step.procedure == "static" and self._path is None) or self._preload
         tables: Table = {"title": title_of(self._deck, step), "body": self._body.tables()}
+        nodes = {name: self._parts.nodes(name) for name in self._parts.names}
+        tables["temperature"] = heat.tables(nodes, f"{self._name}-{step.number}")
+        self.files = heat.files
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
             if tables["contact"]:
@@ -102,6 +114,7 @@ class StepWriter:
                 raise UnsupportedKeyword("nodes of no element in a structure with cyclic symmetry are not supported")
             tables["body"].append({**tables["body"][0], "name": IMAGE})
             supports += [{**table, "body": IMAGE} for table in supports]
+            tables["temperature"] += [{**table, "body": IMAGE} for table in tables["temperature"]]
         if self._constraints.loose and step.procedure == "explicit":
             raise UnsupportedKeyword("nodes of no element have no mass, which explicit steps need")
         tables["point_mass"] = self._constraints.masses(None if step.is_static else self._body.density)
@@ -160,6 +173,8 @@ class StepWriter:
         new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
         if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
             raise UnsupportedKeyword("loads of the static step before are changed or removed")
+        if step.new_temperatures or any(one.step == step.number for one in acts.temperatures.values()):
+            raise UnsupportedKeyword("temperatures of the static step before are changed or removed")
         if step.new_supports or {*acts.supports.items()} != {*before.supports.items()}:
             raise UnsupportedKeyword("supports of the static step before are changed or removed")
 

@@ -11,7 +11,7 @@ HOST = {
 [[body]]
 name = "beam"
 mesh = { box = [1.0, 0.1, 0.1], cells = [4, 1, 1], split = "6" }
-material = { young = 1e9, poisson = 0.3, density = 1000 }
+material = { young = 1e9, poisson = 0.3, density = 1000, expansion = 1e-5 }
 """,
     "block": """
 [[body]]
@@ -83,7 +83,7 @@ history = { kind = "sine", frequency = 30 }
 }
 
 _MATERIALS = (
-    'law = "saint-venant-kirchhoff", young = 70e9, poisson = 0.33, density = 2700',
+    'law = "saint-venant-kirchhoff", young = 70e9, poisson = 0.33, density = 2700, expansion = 2.3e-5',
     'law = "neo-hookean", lambda = 60.5e9, mu = 26e9, density = 2700, viscosity = 1e3, bulk_viscosity = 2e3',
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }, { ratio = 0.1, time = 1 }]",
     "young = 1e7, poisson = 0.4, density = 1000, viscous = [{ modulus = 1e6, time = 0.01 }]",
@@ -130,6 +130,32 @@ mesh = { box = [0.4, 0.1, 0.02], cells = [8, 2, 1], regions = { root = [[0, 0, 0
 material = { young = 70e9, poisson = 0.33, density = 2700 }
 translate = [0, 0, -2]
 rigid = "root"                     # the rigid body "blade.root"
+""",
+            """
+[[body]]
+name = "tube"
+quadratic = true
+mesh.cylinder = { radius = 0.1, inner = 0.05, length = 0.4, cells = [2, 6, 4], degrees = 90, grading = 2, split = "24" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -3]
+""",
+            """
+[[body]]
+name = "shell"
+mesh.ball = { radius = 0.1, inner = 0.08, cells = [1, 8], symmetry = "xy", grading = 0.5, split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -4]
+""",
+            """
+[[body]]
+name = "ring"                      # r, φ and z are mapped to x, y and z; the ends of the strip are joined
+quadratic = true
+mesh.box = [0.02, 1.0, 0.02]
+mesh.cells = [1, 12, 1]
+mesh.split = "hexahedra"
+mesh.map = ["(0.1 + x)*cos(2*pi*y)", "(0.1 + x)*sin(2*pi*y)", "z"]
+material = { young = 1e9, poisson = 0.3, density = 1000 }
+translate = [0, 0, -5]
 """,
             """
 [[body]]
@@ -250,7 +276,7 @@ member_mass = 0.01
 name = "arch"
 mesh = { nodes = [[0, 0, 0], [1, 0, 0.5], [2, 0, 0]], members = [[0, 1], [1, 2]], groups = { feet = [0, 2] } }
 section = 1e-4
-material = { young = 210e9, density = 7850 }
+material = { young = 210e9, density = 7850, expansion = 1.2e-5 }
 """,
             """
 [[truss]]
@@ -522,6 +548,19 @@ node = "other"
 """,
         ]
     },
+    "temperature": {
+        "": [
+            """
+[[temperature]]
+name = "heating"
+body = "beam"
+group = "x_max"
+change = "100 - 20*x"
+history = { kind = "ramp", duration = 1e-3 }
+""",
+            '\n[[temperature]]\nbody = "beam"\nfile = "warm.csv"\n',
+        ]
+    },
     "velocity": {
         "": [
             """
@@ -767,7 +806,7 @@ name = "membrane"
 mass = "consistent"
 mesh = { plate = [2.0, 1.0], cells = [8, 4] }
 thickness = 0.01
-material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }] }
+material = { young = 1e7, poisson = 0.4, density = 1000, viscous = [{ ratio = 0.3, time = 0.01 }], expansion = 1.2e-5 }
 """,
             """
 [[shell]]
@@ -875,7 +914,7 @@ name = "girder"
 mesh = { path = [[0, 0, 0], [2, 0, 0], [2, 0, -1]], bars = 8 }
 up = [0, 1, 0]
 section = { kind = "box", height = 0.1, width = 0.06, thickness = 0.004 }
-material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, expansion = 1.2e-5 }
 rotate = { axis = [0, 1, 0], degrees = 10 }
 translate = [0, 0, 1]
 velocity = [1, 0, 0]
@@ -1127,6 +1166,25 @@ name = "bearing"
 body = "beam"
 group = "x_max"
 cylindrical = { point = [0, 0, 1], axis = [1, 0, 0], fixed = ["radial", "axial"] }
+""",
+            """
+[[support]]
+name = "wedge"
+body = "beam"
+group = "x_max"
+direction = [0, 1, 1]
+displacement = [0, 0.001, 0.001]
+history = { kind = "table", times = [0, 1e-3], factors = [0, 1] }
+interpolation = "linear"
+""",
+            """
+[[support]]
+name = "mandrel"
+body = "block"
+group = "x_min"
+cylindrical = { point = [0, 0, 0], axis = [0, 1, 0], fixed = ["radial", "tangential"] }
+displacement = [1e-4, 0, 0]        # radial, tangential, axial
+history = { kind = "ramp", duration = 1e-3 }
 """,
             """
 [[support]]

@@ -2,13 +2,13 @@
 
 To call energies from Python takes microseconds, which is most of a step of a small truss or a pendulum. A compiled loop
 over steps reads the rows of their calls instead (`symplex.fem.assembly.calls`), and nothing is compiled for a
-combination of energies.
+combination of energies. The forces of springs and planes stand in the loop itself: to call them takes as long as they.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -18,6 +18,7 @@ from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.calls import (
     ROWS,
+    Call,
     add_matrix_rows,
     add_rows,
     kept_table_of,
@@ -26,10 +27,15 @@ from symplex.fem.assembly.calls import (
 )
 from symplex.fem.assembly.forms import BLOCKS, NUMBERS, VECTORS, Form
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.compiled.call import address_of, call_kernel
+from symplex.fem.compiled.call import address_of, call_kernel, ranges_at
 from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula
+from symplex.fem.compiled.records import at_address
 from symplex.fem.energies.potential import Potential
 from symplex.fem.measures.constraints import Constraint
+from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_pair, is_plane
+
+CallRows = Annotated[NDArray[np.int64], ROWS]  # as records have them
+_measures_at = at_address(MeasureRecord)
 
 
 class Table(NamedTuple):
@@ -40,7 +46,7 @@ class Table(NamedTuple):
     constant : float64 [n, dim]
         The part of nodal vectors that does not depend on positions.
     rows : int64 [k, 7]
-        Of the calls (see `symplex.fem.assembly.calls`), which live as long.
+        Of the calls (see `symplex.fem.assembly.calls`), which live as long; of forces with whether loops have them in.
     takes_two : bool
         Whether these take two nodal arrays, such as the positions at both ends of an increment.
     kernel : int
@@ -72,7 +78,10 @@ def form_table(potential: Potential, form: Form = forms.GRADIENT, among: Set[str
         calls = None if name in potential.changing or energy.threaded else energy.calls(form, potential.dim)
         if calls is None or (form.kind == "number" and len(calls) > 1):
             return None
-        rows += rows_of(form, calls, places).tolist()
+        new = rows_of(form, calls, places)
+        if form is forms.GRADIENT:
+            new[:, _IS_USUAL] = [_is_usual(call) for call in calls]
+        rows += new.tolist()
         kept.append((calls, places))
     address, out = _KERNELS[form.kind]
     return Table(constant, kept_table_of(rows, kept), form.takes == 2, _address(address, out))
@@ -98,11 +107,30 @@ def condition_tables(constraints: Sequence[Constraint], dim: int) -> tuple[Table
     return table(0, NUMBERS), table(1, VECTORS)
 
 
-@formula
+_IS_USUAL = 4  # of the integers of a row of forces, which has no places on a pattern
+
+
+def _is_usual(call: Call) -> bool:
+    """Return whether loops have the kernel of forces of a call in them."""
+    usual = is_pair.py_func, is_plane.py_func
+    return call.kernel is add_gradient and any(is_usual(call.record) for is_usual in usual)
+
+
+@uncounted_formula
 def write_gradient(constant, rows, q, out):
     """Set out [n, dim] to the gradient at q [n, dim]; return a sum that is finite if all forces are."""
     _set_constant(constant, out)
-    return add_rows(rows, (q,), out)
+    check = 0.0
+    for k in range(len(rows)):
+        row = rows[k]
+        if row[_IS_USUAL]:
+            ranges: Any = ranges_at(row[2], row[3])
+            our: Any = _measures_at(row[1])
+            for r in range(row[3]):
+                check += add_usual_gradient(q, our, out, ranges[r, 0], ranges[r, 1])
+        else:
+            check += add_rows(rows[k : k + 1], (q,), out)
+    return check
 
 
 @formula
@@ -124,8 +152,10 @@ def _address(kernel, out):
 
 @kernel
 def _write_vectors(constant, rows, takes_two, q0, q1, out):
+    if not takes_two:
+        return write_gradient(constant, rows, q1, out)
     _set_constant(constant, out)
-    return add_rows(rows, (q0, q1), out) if takes_two else add_rows(rows, (q1,), out)
+    return add_rows(rows, (q0, q1), out)
 
 
 @kernel

@@ -12,6 +12,7 @@ __all__, __getattr__, __dir__ = public(
         ".linear_faces": ("divided_faces",),
         ".cutting": ("Cut", "cut_by_faces", "cut_by_plane"),
         ".joining": ("join_nodes",),
+        ".mapping": ("ball", "cylinder", "mapped"),
         ".location": ("weights_in_cells",),
         ".mesh": ("Mesh", "merge"),
         ".midside_nodes": ("quadratic",),

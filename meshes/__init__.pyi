@@ -12,6 +12,9 @@ from symplex.meshes.generate import cube_mesh as cube_mesh
 from symplex.meshes.joining import join_nodes as join_nodes
 from symplex.meshes.linear_faces import divided_faces as divided_faces
 from symplex.meshes.location import weights_in_cells as weights_in_cells
+from symplex.meshes.mapping import ball as ball
+from symplex.meshes.mapping import cylinder as cylinder
+from symplex.meshes.mapping import mapped as mapped
 from symplex.meshes.mesh import Mesh as Mesh
 from symplex.meshes.mesh import merge as merge
 from symplex.meshes.midside_nodes import quadratic as quadratic

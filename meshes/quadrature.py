@@ -75,6 +75,14 @@ def three_points() -> Rule:
     return Rule(np.array([(1.0, 1.0), (4.0, 1.0), (1.0, 4.0)]) / 6.0, np.full(3, 1.0 / 6.0))
 
 
+def six_points() -> Rule:
+    """Return the rule of six points on the reference triangle, exact up to degree 4."""
+    middle, spread = (8.0 - np.sqrt(10.0)) / 18.0, np.sqrt(38.0 - 44.0 * np.sqrt(0.4)) / 18.0
+    half, apart = 620.0 / 7440.0, np.sqrt(213125.0 - 53320.0 * np.sqrt(10.0)) / 7440.0
+    points = [(a, b) for x in (middle + spread, middle - spread) for a, b in ((x, x), (1 - 2 * x, x), (x, 1 - 2 * x))]
+    return Rule(np.array(points), np.repeat([half + apart, half - apart], 3))
+
+
 def four_points() -> Rule:
     """Return the rule of four points on the reference tetrahedron, exact up to degree 2."""
     near, far = (5.0 - np.sqrt(5.0)) / 20.0, (5.0 + 3.0 * np.sqrt(5.0)) / 20.0

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,14 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled import threads
 from symplex.parallel.exact_sum import WORDS
 from symplex.parallel.halo import FailedElsewhere, Halo
+from symplex.parallel.inelastic import InelasticPiece
 from symplex.parallel.part import Around, Part, Place
 from symplex.parallel.part_motion import Method, PartMotion, motion_of
 from symplex.parallel.part_system import SubdomainSystem
 from symplex.parallel.reductions import Reductions
 from symplex.parallel.sums import RankSums, sums_of_rank
 from symplex.time.implicit.implicit import ImplicitMotion
+from symplex.time.internal import stored_as
 from symplex.time.motion import LISTED_AT
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ class Counts(NamedTuple):
 
     arrays: dict[str, Array]  # of a checkpoint: counts, and the work done
     statistics: dict[str, float]
+    steepness: float = 0.0  # of explicit steps, on this rank (`Inelastic.steepness`)
 
 
 class Member:
@@ -109,10 +113,15 @@ class Member:
                 self._motion.arrays()[name][system.n_own :] = 0.0
         return self.counts()
 
-    def steps(self, number: int) -> Failure | Counts:
-        """Take steps; return what has been counted, or what failed: of implicit steps the same on all ranks."""
+    def steps(self, number: int, parts: int = 1) -> Failure | Counts:
+        """Take steps, explicit ones each in equal parts; return what has been counted.
+
+        Or what failed: of implicit steps the same on all ranks.
+        """
         motion, system = self.motion, self.system
-        system.halo.left = 0 if system.agrees else number
+        system.halo.left = 0 if system.agrees else number * parts
+        if isinstance(motion, PartMotion):
+            motion.divide_by(parts)
         try:
             with self.limited():
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
@@ -120,7 +129,7 @@ class Member:
             system.halo.end()
         except Exception as error:
             system.halo.end()
-            return Failure(system.place_of(error, motion.n), error)
+            return Failure(*system.placed(error, motion.n))
         return self.counts()
 
     def limited(self) -> AbstractContextManager[None]:
@@ -134,9 +143,16 @@ class Member:
     @property
     def local(self) -> dict[str, Array]:
         """What moves, of own nodes and ghosts [..., l, dim], and where contacts were listed."""
-        shape = self.system.n_nodes, self.system.dim
+        shape, internal = (self.system.n_nodes, self.system.dim), self.internal.values()
         found = self.motion.arrays() | {LISTED_AT + name: q for name, q in self.motion.list_positions.items()}
-        return {name: array for name, array in found.items() if array.shape[-2:] == shape}
+        others = {id(z) for z in internal}
+        return {name: z for name, z in found.items() if z.shape[-2:] == shape and id(z) not in others}
+
+    @property
+    def internal(self) -> dict[str, Array]:
+        """The internal variables of its pieces of inelastic parts, by name."""
+        arrays = self.motion.arrays()
+        return {name: arrays[stored_as(name)] for name in self.part.inelastic}
 
     def arrays(self) -> dict[str, Array]:
         """Return what moves, of own nodes [..., own, dim]."""
@@ -145,13 +161,23 @@ class Member:
 
     def counts(self) -> Counts:
         """Return what is counted, and the statistics."""
-        found = self.motion.arrays()
-        return Counts({name: found[name].copy() for name in found.keys() - self.local.keys()}, self.motion.statistics())
+        found, motion = self.motion.arrays(), self.motion
+        rest = found.keys() - self.local.keys() - {stored_as(name) for name in self.part.inelastic}
+        steepness = motion.steepness() if isinstance(motion, PartMotion) else 0.0
+        return Counts({name: found[name].copy() for name in rest}, motion.statistics(), steepness)
 
     @property
     def words(self) -> NDArray[np.int64]:
         """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
         return self.motion.words if isinstance(self.motion, PartMotion) else np.zeros((0, WORDS), np.int64)
+
+    def counted_internal(self) -> dict[str, tuple[NDArray[np.integer], Array]]:
+        """Return, by the names of inelastic parts, which stencils count here, and their internal variables."""
+        pieces = self.part.inelastic
+        return {
+            name: (pieces[name].chosen[pieces[name].counts], pieces[name].counted(z))
+            for name, z in self.internal.items()
+        }
 
     def all_arrays(self) -> tuple[dict[str, Array], NDArray[np.int64]]:
         """Return what moves, of own nodes, and the work done on these."""
@@ -159,8 +185,9 @@ class Member:
 
     def sums(self) -> RankSums:
         """Return energies, momenta and work as sums."""
-        found = self.local
-        return self.sums_of(found["q"], found["v"], found["a"], self.words)
+        found, internal = self.local, self.internal
+        inelastic = {name: (piece, internal[name]) for name, piece in self.part.inelastic.items()}
+        return self.sums_of(found["q"], found["v"], found["a"], self.words, inelastic)
 
     def sums_at(self, q: Array) -> RankSums:
         """Return the energies at positions q [l, dim], ghosts included."""
@@ -173,11 +200,18 @@ class Member:
             gradient, failed = self.system.gradient_at(q)
         return gradient if failed is None else Failure(*failed)
 
-    def sums_of(self, q: Array, v: Array, a: Array, works: NDArray[np.int64]) -> RankSums:
+    def sums_of(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        works: NDArray[np.int64],
+        inelastic: Mapping[str, tuple[InelasticPiece, Array]] = MappingProxyType({}),
+    ) -> RankSums:
         """Return the sums over own nodes, and over the stencils that are counted here, at q, v and a [l, dim]."""
         own = self.system.n_own
         with self.limited():
-            return sums_of_rank(self.system.counted, self.part.mass[:own], (q, v[:own], a[:own]), works)
+            return sums_of_rank(self.system.counted, self.part.mass[:own], (q, v[:own], a[:own]), works, inelastic)
 
     def some(self, places: IntArray) -> NDArray[np.float64]:
         """Return positions, velocities and accelerations [3, s, dim] of own nodes by their places [s]."""

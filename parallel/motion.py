@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.errors import InvalidSystem
-from symplex.fem.solids.solid import solids_of
+from symplex.fem.energies.inelastic import part_with_history
+from symplex.fem.solids.plastic import solids_in
 from symplex.fem.system import State, System
 from symplex.parallel.exact_sum import add_numbers, values_of, words_of
 from symplex.parallel.member import Command, Counts, Member
@@ -23,11 +24,12 @@ from symplex.parallel.ranks import Ranks
 from symplex.parallel.sums import DistantState, Sums
 from symplex.time.around import AroundSteps
 from symplex.time.conserving.energy_momentum import EnergyMomentum
-from symplex.time.explicit.newmark import Newmark, NewmarkMotion
+from symplex.time.explicit.newmark import BETWEEN_LIMITS, Newmark, NewmarkMotion, update_limit
 from symplex.time.implicit.generalized_alpha import GeneralizedAlpha, HilberHughesTaylor
 from symplex.time.implicit.implicit import ImplicitMotion
 from symplex.time.implicit.midpoint import Midpoint
 from symplex.time.integrator import Integrator
+from symplex.time.internal import arrays_of, internal_of, stored_as
 from symplex.time.motion import LISTED_AT, FixedStepMotion, refuse_infinite
 from symplex.time.stages import Stages
 from symplex.time.work import with_work
@@ -118,6 +120,9 @@ class MotionInParts(FixedStepMotion):
         self._counts = Counts({}, {})
         self._words = words_of(self._work.done)  # in explicit steps, exact
         self._before = self._words.copy()  # work done before the ranks had their parts
+        flows = self._explicit and part_with_history(system) is not None
+        self._limit = whole.arrays()["limit"] if flows else None  # how steps divide (`update_limit`)
+        self._steepness = 0.0
 
     def begin(self, q: Array, v: Array) -> None:
         """Take positions and velocities [n, dim] of the start, and find all else that moves."""
@@ -135,7 +140,8 @@ class MotionInParts(FixedStepMotion):
     def _rest(self) -> dict[str, np.ndarray]:
         """Return what only motions on ranks have in checkpoints: which rank has which node, or exact work."""
         if self._explicit:
-            return {"work": self._work.done, _WORK: self._words} if self._work else {}
+            limit = {} if self._limit is None else {"limit": self._limit}
+            return limit | ({"work": self._work.done, _WORK: self._words} if self._work else {})
         return {_OWNERS: self._owner}
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
@@ -171,13 +177,22 @@ class MotionInParts(FixedStepMotion):
             return
         if not self._own:
             self._divide()
-        self._found = {}
-        self._take_counts(self._called(lambda rank: partial(Member.steps, number=n_steps)))
-        self.n += n_steps
+        target = self.n + n_steps
+        while self.n < target:
+            number, parts = target - self.n, 1
+            if self._limit is not None:
+                if not self.n % BETWEEN_LIMITS:
+                    safety = self._own_method.safety if isinstance(self._own_method, Newmark) else 0.0
+                    where = self._limit, self.system, lambda: self.arrays()["q"]
+                    update_limit(*where, self._steepness, self.dt, safety)
+                number, parts = min(number, BETWEEN_LIMITS - self.n % BETWEEN_LIMITS), max(int(self._limit[2]), 1)
+            self._found = {}
+            self._take_counts(self._called(lambda rank, n=number, k=parts: partial(Member.steps, number=n, parts=k)))
+            self.n += number
 
     def _take_counts(self, counts: Sequence[Counts]) -> None:
         """Take what has been counted; all ranks have counted the same."""
-        self._counts = counts[0]
+        self._counts, self._steepness = counts[0], max(one.steepness for one in counts)
         if self._work and not self._explicit:
             self._work.done[...] = self._counts.arrays["work"]
 
@@ -199,6 +214,7 @@ class MotionInParts(FixedStepMotion):
         system, ranks, whole = self.system, self._ranks, self._whole
         assert whole is not None, "it has been divided"
         arrays, grid = whole.arrays(), {"t0": self.t0, "dt": self.dt, "n": self.n}
+        internal = {name: arrays.pop(stored_as(name)) for name in system.inelastic}
         if self._explicit:
             placement, method = placed(system, arrays["q"], ranks), self._own_method
         else:
@@ -218,6 +234,9 @@ class MotionInParts(FixedStepMotion):
                 name: np.ascontiguousarray(array[..., nodes, :]) if array.shape[-2:] == shape else array
                 for name, array in arrays.items()
             }
+            for name, chosen in placement.inelastic[rank].items():
+                axis = system.inelastic[name].stencil_axis
+                here[stored_as(name)] = np.take(internal[name], chosen, axis)
             return partial(Member.begin, method=method, grid=grid, arrays=here)
 
         self._take_counts(ranks.call(begin))
@@ -225,7 +244,7 @@ class MotionInParts(FixedStepMotion):
         self._before[...] = self._words
         ranks.moving = ref(self)
         self._whole, self._list_positions = None, {name: q[:0] for name, q in self._list_positions.items()}
-        for solid in solids_of(system.energies).values():
+        for solid in solids_in(system.energies, system.inelastic).values():
             solid.release()
 
     def _gather(self) -> None:
@@ -238,7 +257,16 @@ class MotionInParts(FixedStepMotion):
                 whole[..., self._own[rank], :] = array
         self._take_words([words for _, words in parts])
         self._list_positions = {name: found.pop(LISTED_AT + name, q) for name, q in self._list_positions.items()}
-        self._found = found
+        self._found = found | arrays_of(self._internal_brought())
+
+    def _internal_brought(self) -> dict[str, Array]:
+        """Get the internal variables of all inelastic parts from the ranks."""
+        parts = self.system.inelastic
+        found = {name: np.empty(part.shape) for name, part in parts.items()}
+        for of_rank in self._called(lambda rank: Member.counted_internal) if found else ():
+            for name, (chosen, z) in of_rank.items():
+                found[name][(slice(None),) * parts[name].stencil_axis + (chosen,)] = z
+        return found
 
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
         """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
@@ -286,7 +314,12 @@ class MotionInParts(FixedStepMotion):
                 raise InvalidSystem(f"the ranks have gone on from the state at t = {self.t0 + n * self.dt:.6g} s.")
             return self._brought(nodes)
 
-        state = DistantState(self.t, Sums(self.system, parts), bring)
+        def bring_internal() -> dict[str, Array]:
+            if self.n != n:
+                raise InvalidSystem(f"the ranks have gone on from the state at t = {self.t0 + n * self.dt:.6g} s.")
+            return internal_of(self._found) if self._found else self._internal_brought()
+
+        state = DistantState(self.t, Sums(self.system, parts), bring, bring_internal)
         if not state.sums.is_finite:
             refuse_infinite(state)
         return state

@@ -22,6 +22,7 @@ from symplex.parallel.friction import (
     is_divisible_friction,
     sees_ghosts,
 )
+from symplex.parallel.inelastic import InelasticPiece, piece_of
 from symplex.parallel.partition import owners
 from symplex.parallel.pieces import Divided, Piece
 
@@ -52,6 +53,8 @@ class Part(NamedTuple):
         All loads, here and elsewhere.
     moving : mapping of str to SupportMotion
         All supports that move, here and elsewhere.
+    inelastic : mapping of str to InelasticPiece
+        All inelastic parts, here and elsewhere.
     sends_velocities : bool
         Whether loads in explicit steps see those of ghosts.
     """
@@ -66,6 +69,7 @@ class Part(NamedTuple):
     counted: frozenset[str] | None
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
+    inelastic: Mapping[str, InelasticPiece]
     sends_velocities: bool = False
 
 
@@ -88,7 +92,8 @@ class Around(NamedTuple):
 
 def owners_of(system: System, q: Array, ranks: int) -> NDArray[np.int32]:
     """Return the rank [n] that owns each node of a system with nodes at q [n, dim]."""
-    return owners(q, [energy.nodes for energy in system.energies.values() if not is_shared_contact(energy)], ranks)
+    parts = (*system.energies.values(), *system.inelastic.values())
+    return owners(q, [one.nodes for one in parts if not (isinstance(one, Energy) and is_shared_contact(one))], ranks)
 
 
 def parts_of(
@@ -114,6 +119,7 @@ def parts_of(
     stencils = {name: np.ascontiguousarray(energy.nodes) for name, energy in energies.items()}
     # A face needs the positions of all its nodes, also where it is none of an element.
     stencils |= {f"load {name}": load.nodes for name, load in system.loads.items() if isinstance(load, Pressure)}
+    stencils |= {f"inelastic {name}": part.nodes for name, part in system.inelastic.items()}
     touching = {name: contact.possible_nodes for name, contact in contacts.items()}
     division = Division(owner, stencils, ranks, list(touching.values()))
     divided = {name: Divided(energy, threads) for name, energy in energies.items()}
@@ -148,6 +154,11 @@ def parts_of(
         }
         elsewhere = {} if explicit else {name: EmptyContact() for name in contacts.keys() - here.keys()}
         outer = pieces(share.outer, nodes)
+        inelastic = {
+            name: piece_of(some, np.union1d(share.inner[key], share.outer[key]), nodes, own)
+            for name, some in system.inelastic.items()
+            if (key := f"inelastic {name}")
+        }
         first = frozenset(name for name in here if owner[touching[name]].min() == rank)
         return Part(
             share=share,
@@ -160,6 +171,7 @@ def parts_of(
             counted=first if explicit else None,
             loads={name: load_on(share, load, here, outer) for name, load in system.loads.items()},
             moving={name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()},
+            inelastic=inelastic,
             sends_velocities=sends,
         )
 

@@ -44,10 +44,15 @@ class PartLedger(WorkLedger):
         for words, f0, f1 in zip(self.words, self._before, self.acting, strict=False):
             add_numbers((0.5 * (f0[:own] + f1[:own]) * dq[:own]).ravel(), words)
 
+    def add_dissipated(self, dissipated: list[float]) -> None:
+        """Take off what the stencils of each inelastic part that count here dissipate, in J."""
+        for words, lost in zip(self.words[self._inelastic], dissipated, strict=True):
+            add_numbers(np.array([-lost]), words)
+
     def _add_supports(self, products: Array) -> None:
         products = products.copy()
         products[self._own :] = 0.0
-        for words, numbers in zip(self.words[len(self.loads) :], self.moving.products(products).values(), strict=True):
+        for words, numbers in zip(self.words[self._supports], self.moving.products(products).values(), strict=True):
             add_numbers(numbers.ravel(), words)
 
 
@@ -72,8 +77,21 @@ class PartMotion(NewmarkMotion):
             system.seen = (self._rooms[SEEN],)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that move, of own nodes and ghosts; work is apart."""
-        return {name: array for name, array in super().arrays().items() if name != "work"}
+        """Return the arrays that move, of own nodes and ghosts; work is apart, and how steps divide."""
+        return {name: array for name, array in super().arrays().items() if name not in ("work", "limit")}
+
+    def divide_by(self, parts: int) -> None:
+        """Divide the steps that follow by a number that the first rank has found."""
+        self._limit[2] = parts
+
+    def _find_limit(self, n: int) -> None:
+        """Find nothing: `divide_by` says it."""
+
+    def steepness(self) -> float:
+        """Return the largest steepness in 1/m² of its inelastic parts with history (`Inelastic.steepness`)."""
+        parts = self.system.inelastic.items()
+        found = (part.steepness(self._q, self._internal.values[name]) for name, part in parts if part.history)
+        return max(found, default=0.0)
 
     def _take_ahead(self, n: int) -> int:
         """Take none: ranks renew their lists together after each step."""

@@ -33,6 +33,7 @@ from symplex.parallel.reductions import Reductions
 from symplex.parallel.sums import Counted
 
 if TYPE_CHECKING:
+    from symplex.parallel.inelastic import InelasticPiece
     from symplex.parallel.pieces import Piece
 
 _Failures = list[tuple[Place, Exception]]
@@ -69,7 +70,15 @@ class SubdomainSystem(System):
         self.inner = _energies(part.inner)
         here: dict[str, Energy] = {**_energies(part.outer), **part.contacts}
         energies = {name: here[name] for name in part.energies if name in here}
-        super().__init__(part.mass, energies, dim=dim, fixed=part.fixed, loads=part.loads, moving=part.moving)
+        super().__init__(
+            part.mass,
+            energies,
+            dim=dim,
+            fixed=part.fixed,
+            loads=part.loads,
+            inelastic={name: piece.part for name, piece in part.inelastic.items()},
+            moving=part.moving,
+        )
         self.moving = OwnSupports(part.moving, part.fixed, self._own, sums)
         self._out = np.zeros((part.mass.size if part.inner else 0, dim))
 
@@ -85,6 +94,10 @@ class SubdomainSystem(System):
     def sum(self, x: Array) -> Array:
         """Return the sum [...] over the nodes of all ranks of x [l, …]."""
         return self.sums.total(x[: self._own].sum(axis=0))
+
+    def totals(self, *numbers: float) -> tuple[float, ...]:
+        """Return the sum over all ranks of each of some numbers."""
+        return self.sums.totals(*numbers)
 
     def share(self, x: Array) -> None:
         """Set a nodal vector x [l, dim] at ghosts to what it is at their owners."""
@@ -108,7 +121,9 @@ class SubdomainSystem(System):
             error = raised
         values, failed = self.sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
-            found = self.sums.reported(None if error is None else located(error, self.part.outer))
+            found = self.sums.reported(
+                None if error is None else located(error, {**self.part.outer, **self.part.inelastic})
+            )
             _, known = min((one for one in found if one is not None), key=lambda one: one[0])
             self._known = known
             raise known
@@ -174,14 +189,20 @@ class SubdomainSystem(System):
                     return [named_error(error, k, pieces.get(name))]
         return []
 
-    def place_of(self, error: Exception, step: int) -> Place:
-        """Return where steps have failed by an error, after so many of them; end all ranks if others do not know it."""
+    def placed(self, error: Exception, step: int) -> tuple[Place, Exception]:
+        """Return where steps have failed by an error, after so many of them; end all ranks if others do not know it.
+
+        And the error, with the numbers that the whole mesh has.
+        """
         if not self.agrees:
-            return (self.failed or Place(0, -1, 2, 0))._replace(step=step if isinstance(error, StepFailed) else -1)
+            place = self.failed
+            if place is None:
+                place, error = located(error, self.part.inelastic)
+            return place._replace(step=step if isinstance(error, StepFailed) else -1), error
         if not isinstance(error, StepFailed) and error is not self._known:
             traceback.print_exc()  # the others wait for this rank
             self.sums.abort()
-        return Place(step, 0, 0, 0)
+        return Place(step, 0, 0, 0), error
 
     # -- stencils around own nodes ----------------------------------------------------------------------------------
 
@@ -329,7 +350,7 @@ def _energies(pieces: Mapping[str, Piece]) -> dict[str, Energy]:
     return {name: piece.energy() for name, piece in pieces.items() if len(piece.nodes)}
 
 
-def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, Exception]:
+def named_error(error: Exception, k: int, piece: Piece | InelasticPiece | None) -> tuple[Place, Exception]:
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
     if piece is None or not isinstance(error, InvertedElement | MaterialFailed):
         return Place(0, k if isinstance(error, StepFailed) else -1, 2, 0), error
@@ -337,7 +358,7 @@ def named_error(error: Exception, k: int, piece: Piece | None) -> tuple[Place, E
     return Place(0, k, 0 if isinstance(error, InvertedElement) else 1, named.element), named
 
 
-def located(error: Exception, pieces: Mapping[str, Piece]) -> tuple[Place, Exception]:
+def located(error: Exception, pieces: Mapping[str, Piece | InelasticPiece]) -> tuple[Place, Exception]:
     """Return where an energy has failed, and the error with the numbers that the whole mesh has."""
     if isinstance(error, InvertedElement | MaterialFailed):
         for k, piece in enumerate(pieces.values()):

@@ -55,10 +55,17 @@ def require_parts(system: System, *, contact: bool = False) -> None:
             divisible = isinstance(energy, RigidContact) or not energy.columns  # what it shows is found in parts
         if not (divisible or (contact and is_shared_contact(energy))):
             raise InvalidSystem(f"'{name}' ({type(energy).__name__}) cannot be divided among ranks. {_INSTEAD}")
-    for what, parts in (("load", system.loads), ("inelastic part", system.inelastic)):
-        for name, part in parts.items():
-            if not (is_divisible(part) or is_divisible_friction(part)):
-                raise InvalidSystem(f"{what} '{name}' cannot be divided among ranks. {_INSTEAD}")
+    for name, load in system.loads.items():
+        if not (is_divisible(load) or is_divisible_friction(load)):
+            raise InvalidSystem(f"load '{name}' cannot be divided among ranks. {_INSTEAD}")
+    for name, part in system.inelastic.items():
+        if not part.is_divisible:
+            raise InvalidSystem(f"inelastic part '{name}' cannot be divided among ranks. {_INSTEAD}")
+        if part.erodes and system.changing:
+            raise InvalidSystem(
+                f"contact '{next(iter(system.changing))}' between bodies cannot follow elements of '{name}' that are "
+                f"deleted on other ranks. {_INSTEAD}"
+            )
 
 
 def require_few(system: System, ranks: int) -> None:
@@ -69,7 +76,8 @@ def require_few(system: System, ranks: int) -> None:
     InvalidSystem
         If there are more ranks than elements or nodes.
     """
-    elements = sum(len(energy.nodes) for energy in system.energies.values() if energy.nodes.shape[1] > 1)
+    parts = (*system.energies.values(), *system.inelastic.values())
+    elements = sum(len(one.nodes) for one in parts if one.nodes.shape[1] > 1)
     if ranks > min(elements, system.n_nodes):
         raise InvalidSystem(
             f"there are {ranks} ranks, more than the mesh has elements or nodes ({elements} and "
@@ -112,11 +120,13 @@ class SolidPiece(Piece):
     material: Material
     formulation: Formulation
     fibres: Array | None
+    thermal_strain: Array | None
     slab: NDArray[np.int32]
 
     def energy(self) -> Energy:
         """Return the strain energy of these elements."""
-        solid = Solid(self.points, self.nodes, self.material, self.fibres, self.formulation)
+        of_solid = self.points, self.nodes, self.material, self.fibres, self.formulation, self.thermal_strain
+        solid = Solid(*of_solid)
         solid.elements.slab = self.slab
         return solid
 
@@ -191,4 +201,5 @@ class Divided:
             order = np.argsort(slab & 1, kind="stable")
             chosen, nodes, slab = chosen[order], nodes[order], np.zeros(len(slab), np.int32)
         points, fibres, named = solid.points_at(where), solid.fibres_of(chosen), solid.nodes[chosen]
-        return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, slab)
+        strain = solid.thermal_strain_at(where)
+        return SolidPiece(chosen, nodes, named, points, solid.material, solid.formulation, fibres, strain, slab)

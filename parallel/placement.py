@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
+from numpy.typing import NDArray
 
-from symplex.fem.solids.solid import solids_of
+from symplex.fem.solids.plastic import solids_in
 from symplex.fem.system import System
 from symplex.parallel.member import Command, Member
 from symplex.parallel.part import owners_of, parts_of
@@ -42,6 +43,8 @@ class Placement:
         Those of each rank, ghosts last.
     own : list of int32 [own]
         Those that each rank owns.
+    inelastic : list of dict of str to int [s]
+        Which stencils of inelastic parts each rank has.
     """
 
     def __init__(self, system: System, q: Array, ranks: Ranks, owner: IntArray | None = None):
@@ -50,6 +53,7 @@ class Placement:
         self._motion: ref[Motion] | None = None
         self.nodes: list[IntArray] = [np.empty(0, np.int32)] * ranks.size
         self.own = list(self.nodes)
+        self.inelastic: list[dict[str, NDArray[np.integer]]] = [{} for _ in range(ranks.size)]
         explicit = owner is None
         if owner is None or owner[0] < 0:
             found = owners_of(system, _places(system, q), ranks.size)
@@ -60,6 +64,7 @@ class Placement:
         def take(rank: int) -> Command:
             found = part(rank)
             self.nodes[rank], self.own[rank] = found.share.nodes, found.share.nodes[: found.share.ghosts]
+            self.inelastic[rank] = {name: piece.chosen for name, piece in found.inelastic.items()}
             return partial(Member.take, part=found)
 
         ranks.call(take)
@@ -115,6 +120,7 @@ def placed(system: System, q: Array, ranks: Ranks) -> Placement:
 def _made_of(system: System) -> dict[str, object]:
     """Return what parts are made of, by name."""
     kinds = {"energy": system.energies, "load": system.loads, "support": system.moving.motions}
+    kinds["inelastic part"] = system.inelastic
     parts = {f"{kind} {name}": part for kind, of in kinds.items() for name, part in of.items()}
     return {"mass": system.mass, "fixed": system.fixed} | parts
 
@@ -122,7 +128,7 @@ def _made_of(system: System) -> dict[str, object]:
 def _places(system: System, q: Array) -> Array:
     """Return where nodes are [n, dim] in m for their division: undeformed as far as that is known, always alike."""
     places = q.copy()
-    for solid in solids_of(system.energies).values():
+    for solid in solids_in(system.energies, system.inelastic).values():
         nodes = np.unique(solid.nodes)
         places[nodes] = solid.points[nodes]
     return places

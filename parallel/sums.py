@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from symplex.fem.state import State
 from symplex.fem.system import System
 from symplex.parallel.contact import CountedContact
 from symplex.parallel.exact_sum import WORDS, add_nodes, add_numbers, values_of
+from symplex.parallel.inelastic import InelasticPiece
 
 _MOMENTS = {1: 0, 2: 1, 3: 3}  # components of a moment, by the dimension of space
 _FORCE, _DEPTH = COLUMNS[0].vector, COLUMNS[-1].name
@@ -37,7 +40,10 @@ class RankSums:
     energies: NDArray[np.int64]  # [energies, WORDS]
     forces: dict[str, NDArray[np.int64]]  # [dim, WORDS]: of contact with obstacles, by name
     depths: dict[str, float]  # how deep nodes are inside at most
-    reported: dict[str, dict[str, float]]  # what contact between bodies shows, by name, where it counts
+    reported: dict[
+        str, dict[str, float]
+    ]  # what contact between bodies and inelastic parts show, by name, if they count
+    stored: NDArray[np.int64]  # [inelastic, WORDS]
     works: NDArray[np.int64]  # [k, WORDS]: see `PartLedger`
     is_finite: bool  # whether all that moves is
 
@@ -47,6 +53,7 @@ def sums_of_rank(
     mass: Array,
     arrays: tuple[Array, Array, Array],
     works: NDArray[np.int64],
+    inelastic: Mapping[str, tuple[InelasticPiece, Array]] = MappingProxyType({}),
 ) -> RankSums:
     """Return the sums over own nodes and counted stencils.
 
@@ -59,13 +66,19 @@ def sums_of_rank(
     arrays : (float64 [l, dim], float64 [own, dim], float64 [own, dim])
         Positions, those of ghosts included, velocities and accelerations of own nodes.
     works : int64 [k, WORDS]
+    inelastic : mapping of str to (InelasticPiece, float64)
+        All inelastic parts, with their internal variables.
     """
     q, v, a = arrays
     own, dim = v.shape
     nodes = np.zeros((1 + dim + _MOMENTS[dim], WORDS), np.int64)
     is_finite = np.isfinite(add_nodes(mass, q[:own], v, nodes)) and np.isfinite(a).all()
     energies = np.zeros((len(counted), WORDS), np.int64)
-    found = RankSums(nodes, energies, {}, {}, {}, works, bool(is_finite))
+    stored = np.zeros((len(inelastic), WORDS), np.int64)
+    found = RankSums(nodes, energies, {}, {}, {}, stored, works, bool(is_finite))
+    for words, (name, (piece, z)) in zip(stored, inelastic.items(), strict=True):
+        add_numbers(np.array([piece.part.stored(q, z)]), words)
+        found.reported[name] = piece.part.observed(name, piece.counted(z))
     for words, (name, parts) in zip(energies, counted.items(), strict=True):
         for part in parts:
             if isinstance(part, CountedContact):
@@ -115,12 +128,21 @@ class Sums:
         of_energies = values_of(sum(part.energies for part in parts))  # pyright: ignore[reportArgumentType]
         self.energies: dict[str, float] = {"kinetic": 0.5 * float(of_nodes[0])}
         self.energies |= dict(zip(system.energies, of_energies.tolist(), strict=True))
+        stored = values_of(sum(part.stored for part in parts)).tolist()  # pyright: ignore[reportArgumentType]
+        names = (f"stored_{name}" for name in system.inelastic if len(stored))  # not where only energies are found
+        self.energies |= dict(zip(names, stored, strict=True))
         self.energies["total"] = sum(self.energies.values())
         self.momentum, self.angular_momentum = of_nodes[1 : 1 + system.dim], of_nodes[1 + system.dim :]
         self.reported = system.reports_of(
             {name: self._of_contact(name, energy.columns, parts)
              for name, energy in system.energies.items() if energy.columns}
         )  # fmt: skip
+        for name, part in system.inelastic.items() if len(stored) else ():
+            of_parts = [one.reported[name] for one in parts]
+            self.reported |= {
+                column.name: column.of_parts(one[column.name] for one in of_parts if one)
+                for column in part.columns(name)
+            }
         self.is_finite = all(part.is_finite for part in parts)
 
     @staticmethod
@@ -143,14 +165,23 @@ class DistantState(State):
     sums : Sums
     bring : callable
         Returns positions, velocities and accelerations [n, dim], of all nodes, or of given nodes only, the others zero.
+    internal : callable
+        Returns the internal variables, by name.
     """
 
     sums: Sums
+    _bring_internal: Callable[[], Mapping[str, Array]]
     _bring: Callable[[NDArray[np.integer] | None], tuple[Array, Array, Array]]
     _brought: dict[int, tuple[NDArray[np.integer] | None, State]]
 
-    def __init__(self, t: float, sums: Sums, bring: Callable[[NDArray[np.integer] | None], tuple[Array, Array, Array]]):
-        self.__dict__.update(t=t, sums=sums, internal={}, _bring=bring, _brought={})
+    def __init__(
+        self,
+        t: float,
+        sums: Sums,
+        bring: Callable[[NDArray[np.integer] | None], tuple[Array, Array, Array]],
+        internal: Callable[[], Mapping[str, Array]],
+    ):
+        self.__dict__.update(t=t, sums=sums, _bring=bring, _brought={}, _bring_internal=internal)
 
     @property
     def _all(self) -> State:
@@ -177,13 +208,18 @@ class DistantState(State):
         """Accelerations [n, dim] in m/s²."""
         return self._all.a
 
+    @cached_property
+    def internal(self) -> Mapping[str, Array]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The internal variables of inelastic parts, by name."""
+        return self._bring_internal()
+
     def reversed(self) -> State:
         """Return the same state with the velocities reversed."""
-        return self._all.reversed()
+        return replace(self._all.reversed(), internal=self.internal)
 
     def timed(self, t: float) -> State:
         """Return the same state with the time in s as it was asked for."""
-        return DistantState(t, self.sums, self._bring)
+        return DistantState(t, self.sums, self._bring, lambda: self.internal)
 
     def of_nodes(self, nodes: NDArray[np.integer]) -> State:
         """Return the state of given nodes; the others are at the origin, at rest."""

@@ -133,7 +133,7 @@ def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | No
         {one: load for one, load in system.loads.items() if one not in chosen},
         at_rest=True,
     )
-    state = base.state(problem.mesh.points if not problem.rigid_sets.rigid_sets else problem.state.q)
+    state = base.state(problem.rigid_sets.positions(problem.mesh.points))
     stays = [one for one in known if one not in chosen]
     try:
         if stays or tables.contact or tables.obstacle:

@@ -49,7 +49,8 @@ def check_report(problem: Problem) -> tuple[str, str]:
     mesh = problem.mesh
     for part in Parts.of(problem):
         rows += part.describe(mesh, problem.state.q, system)
-    if tables.names and (pieces := describe(mesh).bodies) > len(tables.names):
+    points = sum(len(one.nodes) - 1 for one in problem.flexible.values())  # each a part of the mesh, of one body
+    if tables.names and (pieces := describe(mesh).bodies - points) > len(tables.names):
         rows.append(("pieces", f"{pieces}, as parts of a body that share no nodes are not joined"))
     points = problem.rigid_sets.points(problem.state.q)
     for name, contact in problem.contacts.items():
@@ -124,6 +125,7 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         dt = step_of(stage.integrator)
         steps = "" if dt is None else f"{si(dt, 's', 6)}, {round((leg.end - leg.start) / dt):,} steps"
         if (parts := getattr(stage.integrator, "contact_steps", 1)) != 1:
+            parts = f"{parts} parts" if parts != "auto" else "as many parts as its stiffness asks for"
             steps += f", each divided into {parts} while bodies are within the distance at which contact acts"
         if len(legs) == 1:
             yield "step", steps

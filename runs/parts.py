@@ -50,6 +50,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.runs.progress import si
 from symplex.runs.report import elements
 from symplex.scenario.beams import Beam
+from symplex.scenario.flexible import Flexible
 from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import contacts_in, joined_cells, joined_values, parts_by_body, points_of
 from symplex.scenario.mass_scaling import KINETIC, MOMENTUM, ScaledBody
@@ -64,6 +65,7 @@ SKIN = ".skin"  # ends the names of blocks that are surfaces of beams and shells
 NODAL = "nodal_"  # begins the names of fields that are averaged at nodes
 _NONE: Mapping[str, Beam] = MappingProxyType({})
 _NO_SHELLS: Mapping[str, Shell] = MappingProxyType({})
+_NO_FLEXIBLE: Mapping[str, Flexible] = MappingProxyType({})
 _MOTION: tuple[tuple[str, str, Kind], ...] = (
     ("position", "m", "length"),
     ("velocity", "m/s", "other"),
@@ -439,6 +441,48 @@ class ShellSkinPart(Part):
 
 
 @final
+class FlexiblePart(Part):
+    """A reduced body, drawn with all of its elements."""
+
+    def __init__(self, one: Flexible):
+        super().__init__(one.table.name)
+        self._one, mesh = one, one.body.mesh
+        self._cells = {kind: mesh.cells[kind] for kind in mesh.volume_types}
+
+    @property
+    def energies(self) -> tuple[str, ...]:
+        """The name of its energy."""
+        return (self.name,)
+
+    def drawn(self) -> Drawn:
+        """Return its points and elements."""
+        functions = self._one.body.functions
+        return Drawn(
+            self._one.body.mesh.points, self._cells, np.broadcast_to(self._one.nodes, functions.shape), functions
+        )
+
+    def field(self, name: str, state: State, parts: Parts) -> Array | None:
+        """Return a quantity of stress or strain."""
+        return self._one.field(name, state) if name in OF_SOLIDS else None
+
+    @property
+    def elements(self) -> dict[str, int]:
+        """How many elements it has of each type."""
+        return {kind: len(rows) for kind, rows in self._cells.items()}
+
+    def describe(self, mesh: Mesh, q: Array, system: System) -> list[tuple[str, str]]:
+        """Return size, elements, mass and coordinates."""
+        body = self._one.body
+        size = " × ".join(f"{length:.4g}" for length in np.ptp(body.mesh.points, axis=0))
+        modes = f"{len(body.frequencies)} modes"
+        if len(body.frequencies):
+            modes += f" up to {si(float(body.frequencies[-1]), 'Hz')}"
+        of = f"{elements({'': self.elements})}, {body.mass.sum():.6g} kg, {modes}, {len(body.interfaces)} interfaces"
+        few = f"{len(body.nodes)} of {len(body.mesh.points):,} nodes"
+        return [(f"reduced body '{self.name}'", f"{size} m, {of}: {few}")]
+
+
+@final
 class PointPart(Part):
     """A point mass."""
 
@@ -550,7 +594,14 @@ class Parts(Sequence[Part]):
         tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
         masses = {one.name: int(problem.mesh.nodes_of(one.name)[0]) for one in tables.point_mass if one.has_nodes}
         found = cls.of_system(
-            tables, problem.whole, masses, rigid_sets, problem.beams, problem.shells, problem.mesh.points
+            tables,
+            problem.whole,
+            masses,
+            rigid_sets,
+            problem.beams,
+            problem.shells,
+            problem.mesh.points,
+            problem.flexible,
         )
         return cls(found._system, [*found, AddedMass(problem.scaled)], found._points) if problem.scaled else found
 
@@ -564,6 +615,7 @@ class Parts(Sequence[Part]):
         beams: Mapping[str, Beam] = _NONE,
         shells: Mapping[str, Shell] = _NO_SHELLS,
         rest: Array | None = None,
+        flexible: Mapping[str, Flexible] = _NO_FLEXIBLE,
     ) -> Parts:
         """Return the parts of a system that has the energies of some tables, and nodes of point masses by name.
 
@@ -584,6 +636,7 @@ class Parts(Sequence[Part]):
         listed = [
             *(RigidPart(name, rigid_set) for name, rigid_set in rigid_sets.rigid_sets.items()),
             *(BodyPart(name, some) for name, some in solids.items() if some),
+            *(FlexiblePart(one) for one in flexible.values()),
             *(part for part in bars if part.cells),
             *(BondsPart(name, part) for name, part in bonds.items() if isinstance(part, CohesiveFaces)),
             *lines,

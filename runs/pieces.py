@@ -37,6 +37,8 @@ def require_pieces(problem: Problem) -> None:
         why = f"the forces and gaps of '{touching[0]}' are those of nodes of several ranks"
     elif moving:
         why = f"'{moving[0]}' is drawn at points that are no nodes of bodies"
+    elif problem.system.inelastic:
+        why = f"the first rank keeps the internal variables of '{next(iter(problem.system.inelastic))}'"
     elif problem.scenario.tables.output.format != "vtkhdf":
         why = 'their format is not "vtkhdf"'
     if why:

@@ -38,7 +38,7 @@ from symplex.fem.measures.constraints import Constraint, OnSphere, RigidBars
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.definitions import check_formula
 from symplex.scenario.equations import stiffness_of
-from symplex.scenario.prescribed import factor
+from symplex.scenario.prescribed import displacements_at, factor
 from symplex.scenario.selections import group_in
 from symplex.scenario.table import BodyName, Entry, Need, Table, one_of
 
@@ -170,7 +170,7 @@ class Turn(Table):
 _MOTIONS = ("displacement", "field", "rotation", "acceleration", "velocity")
 
 
-def _letters(empty: str) -> Quantity:
+def letters(empty: str) -> Quantity:
     """Some letters of xyz, each once."""
 
     def check(value: Any) -> str:
@@ -222,7 +222,7 @@ def _plane(value: Any) -> Plane:
     return Plane(as_triple(at * normal), as_triple(normal), axis)
 
 
-def _formulas(value: Any) -> tuple[str, str, str]:
+def formulas(value: Any) -> tuple[str, str, str]:
     """Return three formulas in x, y and z."""
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, str) for one in value):
         raise refused("three formulas of x, y and z (m), as ['0.01*x', '0', '-0.003*z']", value)
@@ -274,21 +274,23 @@ class Support(Timed):
 
     When a support ends, its nodes go on freely with their velocity. A coordinate can be fixed or moved by one support
     only. With all nodes at rest only ``kind = "static"`` runs. Directions that are not along the axes
-    (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the energy ½ k (n · u)² of each node, of
-    the name of the support: a reaction R leaves a displacement R/k, and n does not turn.
+    (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the energy ½ k (n · u − b)² of each node,
+    of the name of the support: a reaction R leaves a displacement R/k, and n does not turn. A motion that is given is
+    b(t), with its work: its part along ``direction``, or its parts along what ``cylindrical`` holds.
     """
 
     does_work = True
     takes_rotations = True
+    takes_reduced = True
     name: Annotated[Name | None, "Names the column `work_NAME` of its work; required where it moves."] = None
     body: BodyName
     group: Annotated[Text | None, "Group of nodes or cells of its mesh; by default all nodes."] = None
     components: Annotated[
-        str, _letters("none with `rotations` only"), 'Fixed, or moved, components: some letters of `"xyz"`.'
+        str, letters("none with `rotations` only"), 'Fixed, or moved, components: some letters of `"xyz"`.'
     ] = "xyz"
     rotations: Annotated[
         str | None,
-        _letters('"" for none'),
+        letters('"" for none'),
         "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
         "is left out too, which is a clamp; else none, which is a hinge.",
     ] = None
@@ -309,10 +311,14 @@ class Support(Timed):
         positive("N/m of each node"),
         "k of oblique ones, by default 1000 E h, with Young's modulus E and the mean distance h to the next node.",
     ] = None
-    displacement: Annotated[Triple | None, vector("m"), "From the start, times the `history`."] = None
+    displacement: Annotated[
+        Triple | None,
+        vector("m"),
+        "From the start, times the `history`; with `cylindrical` radial, tangential and axial.",
+    ] = None
     field: Annotated[
         tuple[str, str, str] | None,
-        Quantity(_formulas, "m", "three formulas of x, y, z"),
+        Quantity(formulas, "m", "three formulas of x, y, z"),
         "Displacements of each node by its place at the start in m, times the `history`, such as "
         '`["0.01*x", "0", "-0.003*z"]`, with + - * / **, brackets, `pi` and functions.',
     ] = None
@@ -333,6 +339,11 @@ class Support(Timed):
         Literal["spline", "linear"],
         'Of a table of displacements or rotations: a cubic spline, or `"linear"`, where the velocity jumps.',
     ] = "spline"
+
+    @property
+    def shift(self) -> Triple | None:
+        """The displacement in m, the acceleration in m/s² or the velocity in m/s, if one of them is given."""
+        return self.displacement or self.acceleration or self.velocity
 
     @property
     def moves(self) -> bool:
@@ -367,7 +378,7 @@ class Support(Timed):
             world.add(str(self.name), self._equations(world))
 
     def _equations(self, world: Builder) -> LinearConstraints:
-        """Return n · u = 0 for each node and direction."""
+        """Return n · u = b for each node and direction, b a multiple of the displacement of its driver."""
         mesh, nodes = world.mesh, world.nodes_of_support(self)  # pyright: ignore[reportArgumentType]
         framed = world.inertia.framed.get(self.body)
         if framed is not None:
@@ -386,11 +397,17 @@ class Support(Timed):
             one = np.array(self.symmetry.normal) if self.symmetry is not None else unit_vector(np.array(self.direction))
             directions = [np.tile(one, (len(particles), 1))]
         m, k = particles.shape
-        columns = (3 * particles[:, :, None].astype(np.int64) + np.arange(3)).reshape(m, -1)
+        columns = np.tile(
+            (3 * particles[:, :, None].astype(np.int64) + np.arange(3)).reshape(m, -1), (len(directions), 1)
+        )
         factors = np.concatenate([np.tile(n / k, (1, k)) for n in directions])
+        if self.moves:
+            driver = 3 * world.rigid_sets.drivers[str(self.name)]
+            columns = np.column_stack([columns, np.full(len(factors), driver)])
+            factors = np.column_stack([factors, -self._parts_along(directions, places)])
         rows = np.repeat(np.arange(len(factors)), columns.shape[1])
         shape = len(factors), 3 * len(world.inertia.positions())
-        matrix = sp.csr_array((factors.ravel(), (rows, np.tile(columns, (len(directions), 1)).ravel())), shape=shape)
+        matrix = sp.csr_array((factors.ravel(), (rows, columns.ravel())), shape=shape)
         stiffness = self.stiffness
         if stiffness is None:
             if self.body not in world.inertia.young:
@@ -399,6 +416,17 @@ class Support(Timed):
                 )
             stiffness = stiffness_of(mesh, {self.body: world.inertia.young[self.body]})
         return LinearConstraints(world.inertia.positions(), matrix, stiffness=stiffness)
+
+    def _parts_along(self, directions: list[Array], places: Array) -> Array:
+        """Return the parts in m of a motion along directions [m, 3], one after the other, at places [m, 3] in m."""
+        if self.cylindrical is not None and self.shift is not None:
+            parts = [self.shift[_LOCAL.index(name)] for name in self.cylindrical.fixed]
+            return np.repeat(parts, len(places))
+        u = displacements_at(self, places)
+        found = np.concatenate([np.einsum("mi,mi->m", n, u) for n in directions])
+        if not np.abs(found).max(initial=0.0) > _ALONG * np.abs(u).max(initial=0.0):
+            raise ScenarioError("its motion has no part along the directions that it holds; leave it out.")
+        return found
 
     def needs(self) -> Iterable[Need]:
         """Moving supports."""
@@ -438,13 +466,15 @@ class Support(Timed):
             self.refuse_unused("baseline", goes_with="acceleration, the record of which it corrects")
         if self.is_oblique:
             self._require_oblique()
-            return
-        self.refuse_unused("stiffness", goes_with="direction, cylindrical or oblique symmetry, which are held by it")
+        else:
+            self.refuse_unused(
+                "stiffness", goes_with="direction, cylindrical or oblique symmetry, which are held by it"
+            )
         if self.history is None or self.history.kind != "table" or self.acceleration is not None:
             self.refuse_unused(
                 "interpolation", goes_with="a history of kind 'table' that multiplies a displacement or rotation"
             )
-        if not self.components and not self.rotations:
+        if not self.components and not self.rotations and not self.is_oblique:
             raise ValueError("components must be some letters of 'xyz', got ''")
         if not self.moves:
             if self.history is not None:
@@ -470,7 +500,7 @@ class Support(Timed):
     def _require_oblique(self) -> None:
         if self.symmetry is None:
             one_of(self, ("direction", "cylindrical"), "direction")
-            keys = ("components", *_MOTIONS, "history", "interpolation")
+            keys = ("components", "rotation")
             self.refuse_unused(*keys, goes_with="supports along the axes, and not with direction or cylindrical")
             self.__dict__["components"] = ""
         if self.name is None:
@@ -486,6 +516,15 @@ class Support(Timed):
         vector = getattr(self, motion)
         if not any(vector):
             raise ValueError(f"{motion} is zero; leave it out for a support at rest")
+        if self.cylindrical is not None:
+            free = [name for name, x in zip(_LOCAL, vector, strict=True) if x and name not in self.cylindrical.fixed]
+            if free:
+                raise ValueError(
+                    f"{motion} has {', '.join(_LOCAL)} parts with cylindrical, and the {free[0]} one is not zero but "
+                    "not among those of fixed"
+                )
+        if self.is_oblique:
+            return
         free = [axis for axis, x in zip("xyz", vector, strict=True) if x and axis not in self.components]
         if free:
             raise ValueError(f"{motion} is not zero in {free[0]}, which is not among the components")
@@ -532,6 +571,7 @@ class Gravity(Timed):
 
     of_all = True
     takes_rotations = True
+    takes_reduced = True
     acceleration: Annotated[Triple, vector("m/s²"), "Such as `[0, 0, -9.81]`."]
     history: Annotated[History | None, "Factor over time, such as a ramp; by default 1."] = None
 

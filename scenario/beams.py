@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
 from symplex.errors import ScenarioError
-from symplex.fem.energies.energy import IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.materials import NeoHookean
@@ -26,6 +26,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.plastic import MemberPlasticKeys
 from symplex.scenario.table import Need, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.temperatures import EXPANDS, EXPANSION
 from symplex.scenario.trusses import LinesTable
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
@@ -139,6 +140,7 @@ class BeamMaterial(MemberPlasticKeys, SectionMaxwellKeys):
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     poisson: Annotated[float, between(-0.99, 0.499), "Poisson's ratio ν."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
+    expansion: Annotated[float | None, EXPANSION, EXPANDS] = None
 
     def _check(self) -> None:
         if self.is_plastic and self.viscous:
@@ -304,6 +306,16 @@ class BeamTable(LinesTable):
                 every[row] = own
             up[rows] = self.up if part.up is None else part.up
         return beams(mesh, every, up, formulation=self.formulation, extent=self.extent)
+
+    def expanded(self, structure: Beams, mesh: Mesh, change: Array) -> Beams:
+        """Return the beams with a change of temperature ΔT [n] in K at the nodes of their mesh."""
+        expansion = np.full(len(structure.lines), 0.0 if self.material is None else self.material.expansion or 0.0)
+        for part, rows in zip(self.parts, self.members_of_parts(mesh), strict=True):
+            if part.material is not None:
+                expansion[rows] = part.material.expansion or 0.0
+            elif part.properties is not None:
+                expansion[rows] = 0.0
+        return structure.expanded(expansion * change[structure.lines].mean(axis=1))
 
     def _properties(self, part: BeamPartTable | None = None) -> BeamProperties:
         """Return what members have for each unit of their length, or those of a part."""

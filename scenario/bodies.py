@@ -21,25 +21,30 @@ from symplex.base.quantities import (
     counts,
     lengths,
     listed,
+    not_negative,
     positive,
     refused,
     shown,
     vector,
+    whole,
 )
 from symplex.errors import MeshError
-from symplex.fem.energies.energy import IntArray
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.elements import SOLIDS
 from symplex.meshes.bundled_meshes import bundled
 from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.kinds import dimension_of, face_corners, faces_of_cells
+from symplex.meshes.mapping import ball, cylinder, mapped
 from symplex.meshes.mesh import Mesh, rows_among, take
 from symplex.meshes.midside_nodes import is_quadratic, quadratic
 from symplex.meshes.quality import check_mesh
 from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
-from symplex.scenario.actions import Timed, time_or_name
+from symplex.scenario.actions import Timed, formulas, letters, time_or_name
+from symplex.scenario.definitions import formula_at
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
 if TYPE_CHECKING:
@@ -64,6 +69,66 @@ def _corners(value: Any) -> tuple[Triple, Triple]:
     if any(a >= b for a, b in zip(low, high, strict=True)):
         raise refused("the lower corner of a box and the upper one, in each direction", value)
     return low, high
+
+
+_INNER = "Inner radius; by default it is solid, with a block of cells in the middle."
+_GRADING = "Size of the outermost cells along the radius over that of the innermost."
+_BLOCKS = "How cells are cut, as those of a box."
+
+
+class CylinderMesh(Table):
+    """A cylinder or tube about z from z = 0, or a sector from the x axis, with curved edges if ``quadratic``.
+
+    Its sides are the groups ``outside``, ``inside``, ``z_min``, ``z_max`` and, of a sector, ``y0`` and ``x0`` in the
+    planes y = 0 and x = 0, ``start`` and ``end`` in others.
+    """
+
+    radius: Annotated[float, positive("m"), "Outer radius."]
+    length: Annotated[float, positive("m"), "Along z."]
+    cells: Annotated[
+        tuple[int, int, int],
+        counts(2**31 - 1),
+        "Cells along the radius, around and along z; of a solid one an even number in each quarter, and those along "
+        "the radius are outside of the block in the middle.",
+    ]
+    inner: Annotated[float, not_negative("m"), _INNER] = 0.0
+    degrees: Annotated[float, positive("°", 360.0), "Of the sector; of a solid one 90, 180 or 360."] = 360.0
+    grading: Annotated[float, positive("1"), _GRADING] = 1.0
+    split: Annotated[Literal["hexahedra", "24", "pyramids"], _BLOCKS] = "hexahedra"
+
+    def mesh(self, order: int) -> Mesh:
+        """Return the mesh."""
+        keys = {"inner": self.inner, "degrees": self.degrees, "grading": self.grading, "split": self.split}
+        return cylinder(self.radius, self.length, self.cells, **keys, order=order)
+
+
+class BallMesh(Table):
+    """A ball about the origin, solid or hollow, or the part of it on one side of planes of symmetry.
+
+    With curved edges if ``quadratic``. Its sides are the groups ``outside``, ``inside`` and, on planes of symmetry,
+    ``x0``, ``y0`` and ``z0``.
+    """
+
+    radius: Annotated[float, positive("m"), "Outer radius."]
+    cells: Annotated[
+        tuple[int, int],
+        counts(2**31 - 1, of=2),
+        "Cells along the radius, and along a quarter of a great circle, an even number; of a solid one those along "
+        "the radius are outside of the block in the middle.",
+    ]
+    inner: Annotated[float, not_negative("m"), _INNER] = 0.0
+    symmetry: Annotated[
+        str,
+        letters('"" for a whole ball'),
+        'Planes that bound it, on whose positive side it is: `"x"` for x = 0, `"xyz"` for an eighth.',
+    ] = ""
+    grading: Annotated[float, positive("1"), _GRADING] = 1.0
+    split: Annotated[Literal["hexahedra", "24", "pyramids"], _BLOCKS] = "hexahedra"
+
+    def mesh(self, order: int) -> Mesh:
+        """Return the mesh."""
+        keys = {"inner": self.inner, "symmetry": self.symmetry, "grading": self.grading, "split": self.split}
+        return ball(self.radius, self.cells, **keys, order=order)
 
 
 class MeshTable(Table):
@@ -93,6 +158,14 @@ class MeshTable(Table):
         'How cells of the box are cut: tetrahedra without a preferred direction, `"6"` or `"body-centred"` ones, '
         '`"hexahedra"` as they are, two `"wedges"`, or six `"pyramids"`.',
     ] = "24"
+    cylinder: Annotated[CylinderMesh | None, "A cylinder or tube, or a sector of it."] = None
+    ball: Annotated[BallMesh | None, "A ball, solid or hollow, or a half, a quarter or an eighth of it."] = None
+    map: Annotated[
+        tuple[str, str, str] | None,
+        Quantity(formulas, "m", "three formulas of x, y, z"),
+        "New places of points x, y, z (m), after scaling: a quarter of a ring from a box is "
+        '`["x*cos(y)", "x*sin(y)", "z"]`. Sides that meet are joined; edges are curved if `quadratic`.',
+    ] = None
     regions: Annotated[
         dict[Text, Annotated[tuple[Triple, Triple], Quantity(_corners, "m", "two corners of a box")]],
         "More groups: the elements whose centres are in a box, after scaling and before rotating.",
@@ -114,7 +187,34 @@ class MeshTable(Table):
     @property
     def source(self) -> str:
         """Which of the sources is given."""
-        return one_of(self, ["file", "bundled", "cube", "box"], "source")
+        return one_of(self, ["file", "bundled", "cube", "box", "cylinder", "ball"], "source")
+
+    def mesh(self, scale: float, folder: Path, order: int) -> tuple[Mesh, str]:
+        """Return the mesh, its cells of an order if it is curved, and what to call it in messages."""
+        shaped = self.cylinder or self.ball
+        if shaped is not None:
+            mesh, called = shaped.mesh(order), self.source
+        elif self.cube is not None:
+            mesh, called = cube_mesh(self.cube), f"cube {self.cube}"
+        elif self.box is not None and self.cells is not None:
+            mesh, called = box(self.box, self.cells, split=self.split), "box"
+        elif self.bundled is not None:
+            mesh, called = read_mesh(bundled(self.bundled)), self.bundled
+        else:
+            path = folder / str(self.file)
+            mesh, called, scale = read_mesh(path, scale=scale), path.name, 1.0
+        mesh = replace(mesh, points=mesh.points * scale)
+        if self.map is None:
+            return mesh, called
+        if order == 2 and not all(is_quadratic(kind) for kind in mesh.volume_types):
+            mesh = quadratic(mesh)
+        given = self.map
+
+        def shape(x: Array) -> Array:
+            places = dict(zip("xyz", x.T.tolist(), strict=True))
+            return np.column_stack([formula_at(one, places) for one in given])
+
+        return mapped(mesh, shape), called
 
 
 _NOT_OF_MESH = ("material", "materials", "velocity", "angular_velocity")  # keys of a body on which no node depends
@@ -135,6 +235,17 @@ def _rigid(value: Any) -> Literal[True] | str | None:
     if isinstance(value, bool):
         return True if value else None
     return check_text(value)
+
+
+class ReducedTable(Table):
+    """How a body is reduced to few coordinates, for small deformations and any motion ([reduced.md](../reduced.md))."""
+
+    modes: Annotated[int, whole(0, 1000), "How many fixed-interface modes."] = 12
+    interfaces: Annotated[
+        list[Text],
+        "Groups of nodes that couplings and supports hold, each as a rigid body; without any, modes are those of the "
+        "free body.",
+    ] = []
 
 
 class Body(Timed):
@@ -202,6 +313,10 @@ class Body(Timed):
         "`true`: the body is rigid, a `[[rigid_body]]` with the mass of its materials; or only the elements of a "
         "group, as the rigid body `BODY.GROUP`, to which the others hold on ([more](../body-contact.md#rigid-bodies)).",
     ] = None
+    reduced: Annotated[
+        ReducedTable | None,
+        "The body is reduced to few coordinates, for small deformations and any motion ([more](../reduced.md)).",
+    ] = None
     instance: Annotated[list[Instance], "Copies, as tables `[[body.instance]]`."] = []
 
     def _check(self) -> None:
@@ -215,6 +330,8 @@ class Body(Timed):
             raise ValueError("begins or ends, and is rigid; leave rigid out")
         if self.begins_later and (any(self.velocity) or any(self.angular_velocity)):
             raise ValueError("begins later, at rest but where others move it; leave velocity and angular_velocity out")
+        if self.reduced is not None and (self.changes or self.rigid is not None or self.massless is not None):
+            raise ValueError("is reduced, which goes without from, until, rigid and massless; leave these out")
         if self.rigid is True:
             self.refuse_unused("mass", "massless", "formulation", goes_with="bodies that deform, and rigid is true")
         elif self.rigid is not None and any(self.angular_velocity):
@@ -305,8 +422,9 @@ class Body(Timed):
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the strain energies of its parts."""
+        change = thermal_change(world.tables, self.name, world.mesh, world.folder)
         for part in world.inertia.parts[self.name]:
-            solid = part.solid(world.mesh.points)
+            solid = part.solid(world.mesh.points, change)
             world.add(part.name, part.material.metal(solid) if part.material.is_plastic else solid)
 
     def add_damping(self, world: Builder) -> None:
@@ -332,7 +450,7 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
     MeshError
         If it cannot be read, or not be computed with.
     """
-    mesh, called = _source(body.mesh, body.scale, folder)
+    mesh, called = body.mesh.mesh(body.scale, folder, 2 if body.quadratic else 1)
     mesh = _with_regions(mesh, body.mesh.regions)
     formulations = mesh.formulations
     if body.repair:
@@ -372,20 +490,6 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
             f"far for a size of {size:.3g} m; translate it to the origin."
         )
     return replace(mesh, points=points)
-
-
-def _source(table: MeshTable, scale: float, folder: Path) -> tuple[Mesh, str]:
-    """Return a mesh and what to call it in messages."""
-    if table.cube is not None:
-        mesh, called = cube_mesh(table.cube), f"cube {table.cube}"
-    elif table.box is not None and table.cells is not None:
-        mesh, called = box(table.box, table.cells, split=table.split), "box"
-    elif table.bundled is not None:
-        mesh, called = read_mesh(bundled(table.bundled)), table.bundled
-    else:
-        path = folder / str(table.file)
-        return read_mesh(path, scale=scale), path.name
-    return replace(mesh, points=mesh.points * scale), called
 
 
 def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> Mesh:

@@ -33,13 +33,14 @@ from symplex.scenario.beams import Beam, BeamTable
 from symplex.scenario.contact_parts import ContactParts
 from symplex.scenario.couplings import CouplingTable
 from symplex.scenario.event_building import changes_of, events_of, first_stage
+from symplex.scenario.flexible import Flexible, FlexibleBodyTable, mesh_of_nodes, skin_of
 from symplex.scenario.framed import held_frames, mesh_of_particles, with_drills
 from symplex.scenario.inertia import Inertia
 from symplex.scenario.integrators import fitted_integrator, integrator_of, step_of
 from symplex.scenario.joints import JointTable
 from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.messages import mistakes, place
-from symplex.scenario.prescribed import require_covered, support_motion
+from symplex.scenario.prescribed import oblique_motion, require_covered, support_motion
 from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probe_building import BuiltProbe, ProbeBuilder
 from symplex.scenario.probes import ProbeTable
@@ -53,8 +54,10 @@ from symplex.scenario.stages import of_supports, tables_of_stage
 from symplex.scenario.start import Beginning, Perturbation, RotationStart, Start
 from symplex.scenario.table import ADDED, Entry
 from symplex.scenario.tables import Tables
+from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.ties import TieTable, drawn_to, on_surface, tied_pairs
 from symplex.time.integrator import Integrator
+from symplex.time.modes.floating import FlexibleBody
 from symplex.time.stages import Stage, Stages
 
 T = TypeVar("T")
@@ -75,9 +78,10 @@ class Built(NamedTuple):
     beams: dict[str, Beam]
     shells: dict[str, Shell]
     scaled: dict[str, ScaledBody]
+    flexible: dict[str, Flexible]
 
 
-_WITH_MESH = BeamTable, ShellTable, TieTable
+_WITH_MESH = BeamTable, FlexibleBodyTable, ShellTable, TieTable
 
 
 class Builder:
@@ -107,6 +111,8 @@ class Builder:
         Masses, positions and velocities at the start.
     structures : dict of str to Beams or Shells
         Beams and shells by name, each in its own numbering of particles.
+    flexible : dict of str to FlexibleBody
+        Reduced bodies by name.
     on_surface : dict of str to (int32 [m], int32 [f, 3])
         Nodes that ties fix to a surface, and its triangles, by name.
     energies, loads, inelastic, joints : dict
@@ -132,6 +138,7 @@ class Builder:
         self._lines: list[str] = []
         self._notes: list[str] = []
         self.structures: dict[str, Beams | Shells] = {}
+        self.flexible: dict[str, FlexibleBody] = {}
         self._own_meshes: dict[str, Mesh] = {}  # before nodes of beams and shells are several particles
         self._skins: dict[str, tuple[sp.csr_array, IntArray, IntArray]] = {}
         self.on_surface: dict[str, tuple[IntArray, IntArray]] = {}
@@ -181,12 +188,13 @@ class Builder:
         self._raise_mistakes()
         skins = {}
         for name, (weights, triangles, drawn) in self._skins.items():
-            first, at_rest = int(self.mesh.nodes_of(name)[0]), weights @ self.structures[name].points
+            rest = self.structures[name] if name in self.structures else self.flexible[name]
+            first, at_rest = int(self.mesh.nodes_of(name)[0]), weights @ rest.points
             skins[name] = FollowingSurface(weights, first, at_rest, triangles, drawn)
         of = self.tables, len(self.mesh.points), self.folder
         self.rigid_sets = rigid_sets_of(*of, self._try, self._framed(), skins)
         self._raise_mistakes()
-        of_structures = self.structures, self._own_meshes
+        of_structures = self.structures, self._own_meshes, self.flexible
         tell = self._try, self._lines.append
         self.inertia = Inertia(self.tables, self.mesh, *of_structures, self.rigid_sets, *tell)
         supports = self._supports()
@@ -210,7 +218,7 @@ class Builder:
         n_rods = sum(len(rod.nodes) for rod in rods.values())
         notes = tuple(self._notes)
         built = self.mesh, systems[0], state, integrator, n_rods, self.rigid_sets, probes, notes, given
-        return Built(*built, self.inertia.beams, self.inertia.shells, self.inertia.scaled)
+        return Built(*built, self.inertia.beams, self.inertia.shells, self.inertia.scaled, self.inertia.flexible)
 
     def _add_parts(self) -> None:
         """Let tables add energies and loads, in an order in which each finds what it needs."""
@@ -250,6 +258,8 @@ class Builder:
                 (loads if isinstance(found, NodalLoad) else energies)[GRAVITY] = found  # pyright: ignore
         for nodes in self.rigid_sets.held():
             fixed[nodes] = True
+        for name, node in self.rigid_sets.drivers.items():
+            fixed[node, int(name in moving) :] = True
         frames = self._frames(supports, fixed, first, last)
         joints = {name: joint for name, joint in self.joints.items() if name not in without}
         return self._make_system(
@@ -349,7 +359,7 @@ class Builder:
         """Return what is looked at more often than frames are kept."""
         given = [(support, nodes) for support, nodes, _ in supports]
         of = self.tables, self.mesh, systems, self.rigid_sets
-        builder = ProbeBuilder(*of, given, legs, self.inertia.framed)
+        builder = ProbeBuilder(*of, given, legs, self.inertia.framed, self.inertia.flexible)
         found = [self._try(here, builder.built, table) for here, table in self.tables.entries(ProbeTable)]
         self._raise_mistakes()
         return tuple(probe for probe in found if probe is not None)
@@ -504,16 +514,26 @@ class Builder:
             if (cut := self._try(here, table.cut, found[table.body])) is not None:
                 found[table.body] = cut
         self._raise_mistakes()
+        for here, table in self.tables.entries(FlexibleBodyTable):
+            body = self._try(here, table.reduced_body, found[table.name], self.folder)
+            if body is not None:
+                self.flexible[table.name], found[table.name] = body, mesh_of_nodes(body)
+        self._raise_mistakes()
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
             jointed = self._jointed(table.name, found[table.name])
             structure = self._try(here, table.structure, found[table.name], jointed)
             if structure is None:
                 continue
+            of_table = self.tables, table.name, found[table.name], self.folder
+            if (change := self._try(here, thermal_change, *of_table, True)) is not None:
+                structure = self._try(here, table.expanded, structure, found[table.name], change) or structure
             self.structures[table.name], self._own_meshes[table.name] = structure, found[table.name]
             if self.tables.contact or self.tables.obstacle:
                 self._skins[table.name] = table.skin(found[table.name], structure)  # pyright: ignore[reportArgumentType]
             found[table.name] = mesh_of_particles(found[table.name], structure)
         self._raise_mistakes()
+        if self.tables.contact or self.tables.obstacle:
+            self._skins |= {name: skin_of(body) for name, body in self.flexible.items()}
         return merge(found) if found else Mesh(np.empty((0, 3)), {})
 
     def _tied(self, mesh: Mesh) -> Mesh:
@@ -548,7 +568,8 @@ class Builder:
                     f"{here}: rotations are of nodes of beams and shells, and '{support.body}' is none; leave the key "
                     "out."
                 )
-            if support.moves and support.body in self.structures and set(support.components) != set("xyz"):
+            along_axes = support.moves and not support.is_oblique
+            if along_axes and support.body in self.structures and set(support.components) != set("xyz"):
                 self._lines.append(
                     f"{here}: nodes with rotations are moved altogether, with components = 'xyz', got "
                     f"'{support.components}'."
@@ -563,6 +584,8 @@ class Builder:
         """Return which nodes of its group a support holds: those on its plane of symmetry, if it has one."""
         nodes = self.mesh.nodes_of(group_in(self.mesh, support.body, support.group))
         framed = self.inertia.framed.get(support.body)
+        if support.body in self.flexible and (support.symmetry is not None or support.is_oblique):
+            raise ScenarioError(f"'{support.body}' is reduced, and is held along x, y and z only: give components.")
         if framed is None:
             return nodes[support.on_plane(self.mesh.points[nodes])]
         if support.symmetry is None:
@@ -607,7 +630,10 @@ class Builder:
         return self.rigid_sets.held_together(steps)
 
     def _motion(self, support: Support, nodes: IntArray) -> SupportMotion:
-        motion = support_motion(support, nodes, self.mesh.points, self.folder)
+        if support.is_oblique:
+            motion = oblique_motion(support, self.rigid_sets.drivers[str(support.name)], self.folder)
+        else:
+            motion = support_motion(support, nodes, self.mesh.points, self.folder)
         end = self.tables.run.end if support.until is None else min(self.tables.run.end, support.until)
         require_covered(motion, end, support.begin, support.begin == 0.0 and support.until is None)
         return motion
@@ -620,6 +646,6 @@ class Builder:
     @cached_property
     def _surface_nodes(self) -> IntArray:
         """The nodes on the boundary of bodies, and all of trusses and point masses."""
-        bare = [name for name in self.tables.names if name not in self.inertia.parts]
+        bare = [name for name in self.tables.names if name not in (*self.inertia.parts, *self.flexible)]
         nodes = np.concatenate([self.mesh.boundary_nodes, *map(self.mesh.nodes_of, bare)])
         return distinct(nodes, int(nodes.max(initial=-1)) + 1)

@@ -65,7 +65,8 @@ class ContactParts:
         found = {name: touching_body(self._mesh, name, of, v, own) for name, of in parts.items()}
         moving = self._rigid_sets.points(v)
         for name in self._rigid_sets.skinned:
-            own, material = moving[self._rigid_sets.points_of(name)], self._world.inertia.framed[name].contact_material
+            own = moving[self._rigid_sets.points_of(name)]
+            material = (self._world.inertia.framed | self._world.inertia.flexible)[name].contact_material
             found[name] = Touching(partial(self._rigid_sets.surface, name), material, own)
         for table in self._tables.rigid:
             own = moving[self._rigid_sets.points_of(table.name)]

@@ -62,6 +62,7 @@ class ContactTable(FrictionTable):
     of_all = False
     adds_energy = True
     takes_rotations = True
+    takes_reduced = True
     name: Annotated[Name, "Names its energy."] = "contact"
     bodies: Annotated[
         Literal["all"] | tuple[str, ...],

@@ -29,6 +29,7 @@ class CouplingTable(Timed):
     """
 
     of_all = False
+    takes_reduced = True
     begin: ClassVar[float] = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
     until: Annotated[
         float | None, time_or_name(), "Time until which it holds, or the name of a `[[when]]`: then nodes are free."

@@ -17,6 +17,7 @@ from symplex.fem.structures.shell import Shells
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.beams import Beam
 from symplex.scenario.bodies import Body
+from symplex.scenario.flexible import Flexible
 from symplex.scenario.framed import Framed
 from symplex.scenario.mass_scaling import ScaledBody, of_body
 from symplex.scenario.messages import place
@@ -25,6 +26,7 @@ from symplex.scenario.rigid_nodes import RigidNodeSets, Try
 from symplex.scenario.shells import Shell
 from symplex.scenario.tables import Tables
 from symplex.scenario.trusses import MEMBERS, Truss
+from symplex.time.modes.floating import FlexibleBody
 
 _SAME = 1e-12  # velocities that differ by this part are one
 
@@ -41,6 +43,8 @@ class Inertia:
         By name, each in its own numbering.
     own_meshes : mapping of str to Mesh
         Of these, before their nodes are several particles.
+    reduced : mapping of str to FlexibleBody
+        Reduced bodies by name.
     rigid_sets : RigidNodeSets
         What is rigid and has its own nodes.
     attempt : callable
@@ -55,12 +59,13 @@ class Inertia:
         mesh: Mesh,
         structures: Mapping[str, Beams | Shells],
         own_meshes: Mapping[str, Mesh],
+        reduced: Mapping[str, FlexibleBody],
         rigid_sets: RigidNodeSets,
         attempt: Try,
         tell: Callable[[str], None],
     ):
         self._tables, self._mesh, self._rigid_sets, self._try, self._tell = tables, mesh, rigid_sets, attempt, tell
-        self._structures, self._own_meshes = structures, own_meshes
+        self._structures, self._own_meshes, self._reduced = structures, own_meshes, reduced
 
     @cached_property
     def parts(self) -> dict[str, list[Part]]:
@@ -113,6 +118,14 @@ class Inertia:
             if isinstance(one := self._structures[table.name], Shells)
         }
 
+    @cached_property
+    def flexible(self) -> dict[str, Flexible]:
+        """The reduced bodies by name."""
+        return {
+            table.name: Flexible(table, self._reduced[table.name], int(self._mesh.nodes_of(table.name)[0]))
+            for table in self._tables.flexible_body
+        }
+
     @property
     def framed(self) -> dict[str, Framed]:
         """Beams and shells by name, in the order of the mesh."""
@@ -131,7 +144,7 @@ class Inertia:
             name: np.sum([part.lumped_mass(points, n) for part in parts], axis=0) for name, parts in self.parts.items()
         }
         found |= {name: truss.lumped_mass(points, n) for name, truss in self.trusses.items()}
-        found |= {name: one.masses(n) for name, one in self.framed.items()}
+        found |= {name: one.masses(n) for name, one in (*self.framed.items(), *self.flexible.items())}
         for k, table in enumerate(self._tables.point_mass):
             mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n, self.framed)
             found[table.name] = np.zeros(n) if mass is None else mass
@@ -141,7 +154,7 @@ class Inertia:
     def mass(self) -> Array | csr_array:
         """The nodal masses [n], or the mass matrix if any body has a consistent one."""
         tables, points, n = self._tables, self._mesh.points, self._rigid_sets.n_nodes
-        coupled = (*tables.body, *tables.truss, *tables.beam, *tables.shell)
+        coupled = (*tables.body, *tables.flexible_body, *tables.truss, *tables.beam, *tables.shell)
         consistent = [item.name for item in coupled if item.mass == "consistent"]
         riding = self._rigid_sets.masses(sum(float(mass.sum()) for mass in self.of_bodies.values()))
         lumped = sum((mass for name, mass in self.of_bodies.items() if name not in consistent), riding)
@@ -153,8 +166,10 @@ class Inertia:
             mass = sum((part.consistent_mass(points, n) for part in self._parts_with_mass(name)), mass)
         return self._moved_inward(mass.tocsr())
 
-    def _parts_with_mass(self, name: str) -> Sequence[Part | Truss | Framed]:
+    def _parts_with_mass(self, name: str) -> Sequence[Part | Truss | Framed | Flexible]:
         """Return what the mass of a body is of."""
+        if name in self.flexible:
+            return [self.flexible[name]]
         return self.parts.get(name) or [self.trusses[name] if name in self.trusses else self.framed[name]]
 
     @cached_property
@@ -185,7 +200,8 @@ class Inertia:
         """
         points, n = self._mesh.points, self._rigid_sets.n_nodes
         tables = self._tables
-        of = {item.name: item.mass for item in (*tables.body, *tables.truss, *tables.beam, *tables.shell)}
+        every = (*tables.body, *tables.flexible_body, *tables.truss, *tables.beam, *tables.shell)
+        of = {item.name: item.mass for item in every}
         if not of_motion or self._at_rest:
             of |= {item.name: "consistent" for item in (*tables.body, *tables.truss)}
         if group is None and of.get(name) != "consistent":
@@ -284,7 +300,7 @@ class Inertia:
             v[nodes] = table.velocity or 0.0
             given[nodes] = np.nan if table.velocity is None else table.velocity
         there = [body for body in self._tables.body if not body.begins_later]
-        for body in (*there, *self._tables.truss, *self._tables.beam, *self._tables.shell):
+        for body in (*there, *self._tables.flexible_body, *self._tables.truss, *self._tables.beam, *self._tables.shell):
             nodes, mass = self._mesh.nodes_of(body.name), self.of_bodies[body.name]
             centre = mass @ points / mass.sum() if mass.any() else points[nodes].mean(axis=0)
             own = np.array(body.velocity) + np.cross(body.angular_velocity, points[nodes] - centre)

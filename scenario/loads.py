@@ -71,7 +71,9 @@ class _LoadTable(Timed):
         """Add an energy or a load."""
         # What is constant has a potential.
         history = factor(self.history, world.folder, self.begin) if self.history is not None else None
-        world.add(self.name, self.load(world, group_in(world.mesh, self.body, self.group), history))
+        whole = self.group is None or self.body in world.flexible  # of which the mesh has few nodes
+        group = self.body if whole else group_in(world.mesh, self.body, self.group)
+        world.add(self.name, self.load(world, group, history))
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return it, given the group of the mesh of all bodies, and its factor, if that is not 1."""
@@ -82,6 +84,7 @@ class NodalLoadTable(_LoadTable):
     """The same force, or the same moment, on each node of a group, or of a point mass."""
 
     takes_rotations = True
+    takes_reduced = True
     kind: Literal["nodal"]
     group: Annotated[Text | None, "Group of nodes; not of a point mass."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
     force: Annotated[Triple | None, vector("N per node"), "Force on each node."] = None
@@ -128,6 +131,10 @@ class NodalLoadTable(_LoadTable):
             mass = framed.masses(world.rigid_sets.n_nodes)
             return Moment(particles, mass, self.moment, 1.0 if history is None else history)
         force = np.array(self.force)
+        if (one := world.inertia.flexible.get(self.body)) is not None:
+            forces = np.zeros_like(one.body.mesh.points)
+            forces[one.nodes_in(self.group)] = force
+            return _dead(one.follow(world.rigid_sets.n_nodes).forces(forces), history)
         if framed is not None:
             force = framed.shares(nodes)[:, None] * force
         return NodalForce(nodes, force) if history is None else NodalLoad(nodes, force, history)
@@ -137,6 +144,7 @@ class _FaceLoadTable(_LoadTable):
     """A load on faces, of shells as well."""
 
     takes_rotations = True
+    takes_reduced = True
     group: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Text | None,
         "Faces: those that the group holds; of a group of elements their faces on the boundary, of a group of "
@@ -147,6 +155,8 @@ class _FaceLoadTable(_LoadTable):
         """Return points [p, 3] in m, the faces on them by type, and how they follow nodes, unless they are nodes."""
         if self.body in world.inertia.beams:
             raise ScenarioError(f"'{self.body}' is a beam, which has no faces; give forces on its nodes.")
+        if (one := world.inertia.flexible.get(self.body)) is not None:
+            return one.body.mesh.points, one.faces_in(self.group), one.follow(world.rigid_sets.n_nodes)
         shell = world.inertia.shells.get(self.body)
         if shell is None:
             if self.group is None:
@@ -197,7 +207,7 @@ class PressureTable(_FaceLoadTable):
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:
         """Return the pressure on faces."""
         points, faces, follow = self.faces(world, group)
-        if self.side is not None and follow is None:
+        if self.side is not None and self.body not in world.inertia.shells:
             raise ScenarioError(f"side is of shells, and '{self.body}' is none; leave the key out.")
         size = -self.pressure if self.side == "bottom" else self.pressure
         if not self.follower:
@@ -224,6 +234,7 @@ def _dead(forces: Array, history: Factor | None) -> Energy | Load:
 
 class _BodyForceTable(_LoadTable):
     takes_rotations = True
+    takes_reduced = True
     group: Annotated[Text | None, "Group of elements; by default the whole body."] = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def load(self, world: Builder, group: str, history: Factor | None) -> Energy | Load:

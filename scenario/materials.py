@@ -36,6 +36,7 @@ from symplex.fem.solids.plastic import Flowing, Plastic
 from symplex.fem.solids.solid import Solid
 from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.reading import fields_of
+from symplex.scenario.temperatures import EXPANDS, EXPANSION
 from symplex.scenario.viscous import ViscousKeys
 
 _LIGHTEST = 1e-3  # kg/m³, far below any solid: densities in t/mm³ or g/mm³ are smaller
@@ -148,6 +149,7 @@ class MaterialTable(PlasticKeys, ViscousKeys):
         "Of anisotropic laws: first axis of the material, and a direction in the plane of the first two; by "
         "default x and y.",
     ] = None
+    expansion: Annotated[float | None, EXPANSION, EXPANDS] = None
     failure_strain: Annotated[
         float | None,
         positive("1"),
@@ -178,7 +180,7 @@ class MaterialTable(PlasticKeys, ViscousKeys):
     def _prepared(cls, value: Any) -> Any:
         if not isinstance(value, dict) or not _is_formula(value.get("law")):
             return value
-        own = {"law", "density", "fibres", *fields_of(ViscousKeys), *fields_of(PlasticKeys)}
+        own = {"law", "density", "fibres", "expansion", *fields_of(ViscousKeys), *fields_of(PlasticKeys)}
         constants = {"lmbda" if key == "lambda" else key: given for key, given in value.items() if key not in own}
         return {key: given for key, given in value.items() if key in own} | {"constants": constants}
 

@@ -66,15 +66,28 @@ def wrong_names(tables: Tables) -> list[str]:
 def _without_rotations(tables: Tables) -> list[str]:
     """Return lines about what does not take bodies whose nodes have rotations."""
     rotating = {str(getattr(table, "name", "")): here for here, table in tables.entries() if table.particles > 1}
+    reduced = [table.name for table in tables.flexible_body]
     lines: list[str] = []
     for here, item in tables.entries():
+        named = dict.fromkeys(name for what in (BODY, TOUCHING) for name in item.named(what))
+        if not item.takes_reduced and reduced:
+            lines += [
+                f"{here}: '{name}' is reduced, which {_called(here)} does not take; name another body."
+                for name in named
+                if name in reduced
+            ]
+            if getattr(item, "bodies", ()) is None:
+                lines.append(
+                    f"{here}: bodies is left out, so that all are meant, and {_called(here)} does not take reduced "
+                    f"ones, as '{reduced[0]}' is; give bodies, without reduced ones."
+                )
         if item.takes_rotations or not rotating:
             continue
-        named = dict.fromkeys(name for what in (BODY, TOUCHING) for name in item.named(what) if name in rotating)
         lines += [
             f"{here}: '{name}' is a {_called(rotating[name])}, whose nodes have rotations, which {_called(here)} does "
             "not take yet; name another body."
             for name in named
+            if name in rotating
         ]
         if getattr(item, "bodies", ()) is None:
             lines.append(

@@ -26,6 +26,7 @@ INSIDE = "The inside is the free side, as of a vessel, a pipe or a container."
 class _ObstacleTable(FrictionTable, RigidMotionTable):
     adds_energy = True
     takes_rotations = True
+    takes_reduced = True
     name: Annotated[Name, "Names its energy and its block."]
     stiffness: Annotated[float | None, positive("N/m"), "k for each node."] = None
     penalty: Annotated[float | None, positive("m/N"), "ε = 1/k, instead."] = None

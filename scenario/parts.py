@@ -18,6 +18,7 @@ from symplex.fem.solids.solid import Formulation, Solid
 from symplex.meshes.mesh import Mesh, rows_among
 from symplex.scenario.materials import MaterialTable
 from symplex.scenario.selections import group_in
+from symplex.scenario.temperatures import thermal_strain
 
 _AVERAGED = (5, 6, 8)  # nodes of elements that lock where a metal flows, unless their dilatation is its mean
 
@@ -48,12 +49,14 @@ class Part(NamedTuple):
     formulation: Formulation | None = None
     scaling: ScaledMass | None = None
 
-    def solid(self, points: Array) -> Solid:
-        """Return its strain energy; of the whole mesh the points [n, 3] in m are given."""
+    def solid(self, points: Array, change: Array | None = None) -> Solid:
+        """Return its strain energy; of the whole mesh the points [n, 3] in m are given, and ΔT [n] in K if there is."""
         formulation = self.formulation
         if formulation is None and self.material.is_plastic and self.cells.shape[1] in _AVERAGED:
             formulation = "mean-dilatation"
-        return Solid(points, self.cells, self.material.material(), formulation=formulation)
+        strain = thermal_strain(self.material.expansion, change)
+        material = self.material.material()
+        return Solid(points, self.cells, material, formulation=formulation, thermal_strain=strain)
 
     def within(self, mesh: Mesh, group: str) -> Part:
         """Return the part of it that is in a group of elements of the mesh of all bodies."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symplex.base.quantities import MOST
+from symplex.base.quantities import MOST, ZERO
 from symplex.errors import ScenarioError
 from symplex.fem.actions.accelerograms import corrected_baseline
 from symplex.fem.actions.histories import checked_table
@@ -67,13 +67,7 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
     InvalidSystem
         If a table is not in order.
     """
-    if table.velocity is not None:
-        steady = TimeFunction.steady(1.0).shifted(table.begin)
-        return SupportTranslation(nodes, table.velocity, steady, components=table.components)
-    if table.history is None:  # of a support of the start alone, which stands where it is given
-        course = TimeFunction(_one, _zero, _zero)
-    else:
-        course = _motion(table, table.history, folder).shifted(table.begin)
+    course = course_of(table, folder)
     if table.rotation is not None:
         turn = table.rotation
         angle = course.scaled(math.radians(turn.degrees))
@@ -81,14 +75,46 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
     if table.field is not None:
         directions = _field(table, points[np.asarray(nodes)])
         return SupportTranslation(nodes, directions, course, components=table.components)
-    direction = table.displacement if table.acceleration is None else table.acceleration
-    return SupportTranslation(nodes, cast(tuple, direction), course, components=table.components)
+    return SupportTranslation(nodes, cast(tuple, table.shift), course, components=table.components)
+
+
+def course_of(table: Support, folder: Path) -> TimeFunction:
+    """Return the factor of the motion of a support over time; files are looked for in a folder.
+
+    Raises
+    ------
+    ScenarioError, InvalidSystem
+        As `support_motion`.
+    """
+    if table.velocity is not None:
+        return TimeFunction.steady(1.0).shifted(table.begin)
+    if table.history is None:  # of a support of the start alone, which stands where it is given
+        return TimeFunction(_one, _zero, _zero)
+    return _motion(table, table.history, folder).shifted(table.begin)
+
+
+def oblique_motion(table: Support, node: int, folder: Path) -> SupportMotion:
+    """Return the motion along x, by its factor in m, of the node that drives a support in directions of its own."""
+    return SupportTranslation([node], "x", course_of(table, folder))
+
+
+def displacements_at(table: Support, x: Array) -> Array:
+    """Return the displacements [m, 3] in m at places [m, 3] in m of a support where its factor is 1.
+
+    Raises
+    ------
+    ScenarioError
+        If a formula has no value.
+    """
+    if table.field is None:
+        return np.tile(np.array(table.shift or ZERO, dtype=float), (len(x), 1))
+    places = dict(zip("xyz", x.T.tolist(), strict=True))
+    return np.column_stack([formula_at(one, places) for one in table.field])
 
 
 def _field(table: Support, x: Array) -> Array:
     """Return the displacements [m, 3] in m that formulas give at places [m, 3]."""
-    places = dict(zip("xyz", x.T.tolist(), strict=True))
-    found = np.column_stack([formula_at(one, places) for one in table.field or ()])
+    found = displacements_at(table, x)
     free = [axis for k, axis in enumerate("xyz") if axis not in table.components and found[:, k].any()]
     if free:
         raise ScenarioError(f"field is not zero in {free[0]}, which is not among the components.")

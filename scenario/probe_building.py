@@ -32,9 +32,10 @@ from symplex.fem.structures.beam import Beams
 from symplex.fem.structures.frames import Frames
 from symplex.fem.system import System
 from symplex.meshes.location import weights_in_cells
-from symplex.meshes.mesh import Mesh, rows_among
+from symplex.meshes.mesh import Mesh, merge, rows_among
 from symplex.scenario.actions import Support
 from symplex.scenario.beams import Beam
+from symplex.scenario.flexible import Flexible
 from symplex.scenario.framed import Framed
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.messages import suggestion
@@ -76,6 +77,8 @@ class ProbeBuilder:
         Those parts.
     framed : mapping of str to Framed
         Beams and shells by name.
+    flexible : mapping of str to Flexible
+        Reduced bodies by name.
     """
 
     def __init__(
@@ -87,8 +90,9 @@ class ProbeBuilder:
         supports: Sequence[tuple[Support, IntArray]],
         legs: Sequence[RunInterval],
         framed: Mapping[str, Framed],
+        flexible: Mapping[str, Flexible],
     ):
-        self._framed = framed
+        self._framed, self._flexible = framed, flexible
         self._beams = {name: one for name, one in framed.items() if isinstance(one, Beam)}
         self._shells = {name: one for name, one in framed.items() if isinstance(one, Shell)}
         self._tables, self._mesh, self._rigid_sets, self._supports, self._legs = (
@@ -256,6 +260,8 @@ class ProbeBuilder:
         body, mesh = str(table.body), self._mesh
         if body in self._framed:
             return self._places_of_frames(table, self._framed[body])
+        if body in self._flexible:
+            return self._places_of_reduced(table, self._flexible[body])
         if table.nodes is not None:
             own = mesh.nodes_of(body)
             if max(table.nodes) >= len(own):
@@ -270,6 +276,24 @@ class ProbeBuilder:
                 return sp.csr_array((weights.data, weights.indices, weights.indptr), shape=self._wide(weights)), labels
             return _nearest(mesh, body, np.array(table.points)), labels
         return mesh.nodes_of(group_in(mesh, body, table.group)), None
+
+    def _places_of_reduced(self, table: ProbeTable, one: Flexible) -> tuple[sp.csr_array, list[str] | None]:
+        """Return weights of nodes for nodes of the whole mesh of a reduced body and points in it, and their labels."""
+        mesh, follow = one.body.mesh, one.follow(self._system.n_nodes).weights
+        if table.nodes is not None:
+            if max(table.nodes) >= len(mesh.points):
+                raise ScenarioError(
+                    f"nodes has {max(table.nodes)}, but '{table.body}' has {len(mesh.points):,} nodes, 0 to "
+                    f"{len(mesh.points) - 1:,}."
+                )
+            return sp.csr_array(follow[table.nodes]), [str(node) for node in table.nodes]
+        if table.points is not None:
+            labels, name = [str(k + 1) for k in range(len(table.points))], str(table.body)
+            named = merge({name: mesh})
+            if table.interpolate:
+                return sp.csr_array(weights_in_cells(named, table.points, name) @ follow), labels
+            return sp.csr_array(follow[_nearest(named, name, np.array(table.points))]), labels
+        return sp.csr_array(follow[one.nodes_in(table.group)]), None
 
     def _places_of_frames(self, table: ProbeTable, framed: Framed) -> tuple[sp.csr_array, list[str] | None]:
         """Return weights of particles for nodes of a beam or shell and points between these, and their labels."""

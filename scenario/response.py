@@ -266,6 +266,7 @@ def excitation(
     mesh: Mesh,
     state: State,
     acting: Mapping[str, Load],
+    drivers: Mapping[str, int],
 ) -> Excitation:
     """Return what excites: the loads and supports that are named, or all whose history says that they change.
 
@@ -284,6 +285,8 @@ def excitation(
         At whose time loads act, and pressures on surfaces where it has these.
     acting : mapping of str to Load
         The loads of the system by their names, with the histories that their amplitudes are without.
+    drivers : mapping of str to int
+        The nodes that drive supports in directions that are not along the axes.
 
     Raises
     ------
@@ -308,7 +311,7 @@ def excitation(
             idle += [] if id(load) in now else [load.name]
     for support in supports:
         if support.history is not None:
-            swinging[str(support.name)] = lambda out, support=support: _add_motion(out, support, mesh)
+            swinging[str(support.name)] = lambda out, support=support: _add_motion(out, support, mesh, drivers)
             idle += [] if id(support) in now else [str(support.name)]
     names = [name for name in swinging if name not in idle] if table.by is None else table.by
     if unknown := next((name for name in names if name not in swinging), None):
@@ -344,7 +347,10 @@ def _add_force(out: Excitation, load: Load, q: Array) -> None:
     out.forces[:] += steady(0.0, q, np.zeros_like(q))
 
 
-def _add_motion(out: Excitation, support: Support, mesh: Mesh) -> None:
+def _add_motion(out: Excitation, support: Support, mesh: Mesh, drivers: Mapping[str, int]) -> None:
+    if support.is_oblique:
+        (out.base if support.acceleration is None else out.base_acceleration)[drivers[str(support.name)], 0] += 1.0
+        return
     nodes = mesh.nodes_of(group_in(mesh, support.body, support.group))
     axes = np.array([AXES.index(letter) for letter in support.components])
     if support.rotation is not None:

@@ -29,6 +29,7 @@ from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Inte
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.structures.rigidity import Rigidity
+from symplex.scenario.actions import Support
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.obstacles import ShapedTable, SphereTable, obstacle_of
 from symplex.scenario.prescribed import require_covered
@@ -149,9 +150,13 @@ class RigidNodeSets:
         Whether free bodies are frames of the system; otherwise energies keep them rigid, and at their pivots.
     skins : mapping of str to FollowingSurface
         Of beams and shells that may touch something.
+    driven : sequence of str
+        The supports that move in directions that are not along the axes.
 
     Attributes
     ----------
+    drivers : dict of str to int
+        A node at the origin for each of these, which moves along x as they do along their directions.
     rigid_sets : dict of str to RigidNodeSet
     bodies : RigidBodies or None
     interpolation : Interpolation or None
@@ -167,8 +172,11 @@ class RigidNodeSets:
         n_nodes: int,
         framed: bool,
         skins: Mapping[str, FollowingSurface],
+        driven: Sequence[str] = (),
     ):
-        self._of_bodies, self.n_nodes, self.framed = n_nodes, n_nodes, framed
+        self._of_bodies, self.framed = n_nodes, framed
+        self.drivers = {name: n_nodes + k for k, name in enumerate(driven)}
+        self.n_nodes = n_nodes + len(self.drivers)
         self.rigid_sets: dict[str, RigidNodeSet] = {}
         for table in (item for item in shaped if item.is_carried):
             mass = table.own_mass if isinstance(table, SphereTable) and table.is_free else 0.0
@@ -209,7 +217,8 @@ class RigidNodeSets:
 
     def positions(self, of_bodies: Array) -> Array:
         """Return the positions [n, 3] in m of all nodes at the start, given those of the nodes of bodies."""
-        return np.concatenate([of_bodies, *(rigid_set.positions for rigid_set in self.rigid_sets.values())])
+        at_origin = np.zeros((len(self.drivers), 3))
+        return np.concatenate([of_bodies, at_origin, *(one.positions for one in self.rigid_sets.values())])
 
     def set_velocities(self, v: Array) -> None:
         """Set the velocities in m/s at the start of what moves freely, in those of all nodes [n, 3]."""
@@ -402,7 +411,8 @@ def rigid_sets_of(
             for k in range(len(tables.sampled)):
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     in_order = {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}
-    return RigidNodeSets(tables.shaped, in_order, n_nodes, framed, skins)
+    driven = [str(table.name) for _, table in tables.entries(Support) if table.is_oblique and table.moves]
+    return RigidNodeSets(tables.shaped, in_order, n_nodes, framed, skins, driven)
 
 
 def _require_steps(table: IntegratorTable) -> None:

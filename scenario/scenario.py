@@ -29,6 +29,7 @@ from symplex.scenario.beams import Beam
 from symplex.scenario.building import Builder
 from symplex.scenario.changes import with_changes
 from symplex.scenario.event_building import changes_of
+from symplex.scenario.flexible import Flexible
 from symplex.scenario.joined_parts import contacts_in, points_of
 from symplex.scenario.mass_scaling import ScaledBody
 from symplex.scenario.probe_building import BuiltProbe
@@ -76,6 +77,7 @@ class Scenario:
         rows += [("duration", f"{self.times[-1]:.6g} s, {len(self.times) - 1:,} samples")]
         for what in (
             "body",
+            "flexible_body",
             "truss",
             "beam",
             "rigid",
@@ -254,6 +256,8 @@ class Problem:
         By name.
     scaled : mapping of str to ScaledBody
         How much mass [mass_scaling] adds to bodies, by name.
+    flexible : mapping of str to Flexible
+        Reduced bodies by name.
     """
 
     scenario: Scenario
@@ -269,6 +273,7 @@ class Problem:
     beams: Mapping[str, Beam] = field(default_factory=dict)
     shells: Mapping[str, Shell] = field(default_factory=dict)
     scaled: Mapping[str, ScaledBody] = field(default_factory=dict)
+    flexible: Mapping[str, Flexible] = field(default_factory=dict)
 
     def of_run(self) -> Problem:
         """Return the same with its own scenario, of which a run can `follow` what happens."""

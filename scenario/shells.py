@@ -46,6 +46,7 @@ from symplex.meshes.linear_faces import MOST_PIECES, QUADRATIC_FACES, divided_fa
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.temperatures import EXPANDS, EXPANSION
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class ShellMaterial(SectionMaxwellKeys):
     )
     poisson: Annotated[float, number("1"), "ν, or ν₁₂: the contraction along 2 of a stretch along 1."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
+    expansion: Annotated[float | None, EXPANSION, f"{EXPANDS} All layers of a shell have the same."] = None
 
     def _check(self) -> None:
         source = one_of(self, ["young", "moduli"], "stiffness")
@@ -407,6 +409,25 @@ class ShellTable(Entry):
             fold=self.fold,
             extent=self.extent,
             framed=jointed,
+        )
+
+    def expanded(self, structure: Shells, mesh: Mesh, change: Array) -> Shells:
+        """Return the shells with a change of temperature ΔT [n] in K at the nodes of their mesh.
+
+        Raises
+        ------
+        ScenarioError
+            If materials differ in their expansion.
+        """
+        tables = (self, *self.parts)
+        if len({one.expansion for one in self.materials}) > 1 or any(one.properties is not None for one in tables):
+            raise ScenarioError(
+                f"shell '{self.name}' has a temperature, and layers or parts with different expansions, or properties; "
+                "give all the same expansion, or take solid elements."
+            )
+        expansion = self.materials[0].expansion or 0.0
+        return structure.expanded(
+            {name: expansion * change[cells].mean(axis=1) for name, cells in structure.cells.items()}
         )
 
     def _faces_of_parts(self, mesh: Mesh) -> list[dict[str, IntArray]]:

@@ -125,6 +125,8 @@ class Entry(Table):
         How many nodes of the system each of its nodes is: several where it has a rotation, as those of beams.
     takes_rotations : bool
         Whether the bodies that it names may have such nodes.
+    takes_reduced : bool
+        Whether the bodies that it names may be reduced.
     """
 
     has_name: ClassVar[bool] = True
@@ -136,6 +138,7 @@ class Entry(Table):
     starts_moving: ClassVar[bool] = False
     particles: ClassVar[int] = 1
     takes_rotations: ClassVar[bool] = False
+    takes_reduced: ClassVar[bool] = False
 
     # -- what it contains and names
 

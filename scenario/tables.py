@@ -23,6 +23,7 @@ from symplex.scenario.cyclic import CyclicTable
 from symplex.scenario.damping import DampingTable, DashpotTable, DragTable
 from symplex.scenario.equations import ConstraintTable
 from symplex.scenario.fit import FitTable
+from symplex.scenario.flexible import FlexibleBodyTable
 from symplex.scenario.joints import JointTable
 from symplex.scenario.loads import LoadTable
 from symplex.scenario.mass_scaling import MassScalingTable
@@ -42,6 +43,7 @@ from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable
 from symplex.scenario.table import Entry, Table
+from symplex.scenario.temperatures import TemperatureTable
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
 from symplex.scenario.velocities import VelocityTable
@@ -139,6 +141,7 @@ class Tables:
     body: list[Body] = field(default_factory=list)
     truss: list[TrussTable] = field(default_factory=list)
     point_mass: list[PointMassTable] = field(default_factory=list)
+    flexible_body: list[FlexibleBodyTable] = field(default_factory=list)
     # Those of which nodes are several particles are the last ones of the mesh.
     beam: list[BeamTable] = field(default_factory=list)
     shell: list[ShellTable] = field(default_factory=list)
@@ -148,6 +151,7 @@ class Tables:
     constraint: list[ConstraintTable] = field(default_factory=list)
     cyclic: list[CyclicTable] = field(default_factory=list)
     pretension: list[PretensionTable] = field(default_factory=list)
+    temperature: list[TemperatureTable] = field(default_factory=list)
     velocity: list[VelocityTable] = field(default_factory=list)
     contact: list[ContactTable] = field(default_factory=list)
     obstacle: list[ObstacleTable] = field(default_factory=list)
@@ -222,7 +226,7 @@ class Tables:
     @property
     def touching(self) -> list[str]:
         """The names of the bodies that may touch each other, and of rigid ones."""
-        return [table.name for table in (*self.body, *self.beam, *self.shell, *self.rigid_body)]
+        return [table.name for table in (*self.body, *self.flexible_body, *self.beam, *self.shell, *self.rigid_body)]
 
 
 class Kind(NamedTuple):

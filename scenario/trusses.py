@@ -42,6 +42,7 @@ from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.plastic import MemberPlasticKeys
 from symplex.scenario.prescribed import read_numbers
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_change, thermal_strain
 
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
@@ -182,6 +183,7 @@ class BarMaterial(MemberPlasticKeys):
 
     young: Annotated[float, positive("Pa"), "Young's modulus E."]
     density: Annotated[float, positive("kg/m³"), "ρ."]
+    expansion: Annotated[float | None, EXPANSION, EXPANDS] = None
 
     @classmethod
     def _prepared(cls, value: Any) -> Any:
@@ -301,7 +303,9 @@ class TrussTable(LinesTable, BreakingKeys):
 
     def add_stiffness(self, world: Builder) -> None:
         """Add the energy of its bars."""
-        world.add(self.name, world.inertia.trusses[self.name].bars(world.mesh.points))
+        change = thermal_change(world.tables, self.name, world.mesh, world.folder)
+        strain = thermal_strain(None if self.material is None else self.material.expansion, change)
+        world.add(self.name, world.inertia.trusses[self.name].bars(world.mesh.points, strain))
 
 
 # -- what it describes --------------------------------------------------------------------------------------------
@@ -420,11 +424,13 @@ class Truss(NamedTuple):
     table: TrussTable
     members: IntArray  # [m, 2]
 
-    def bars(self, points: Array) -> Bars | InelasticBars:
-        """Return bars whose natural lengths are L/(1 + ε) with the prestrain ε, at positions [n, 3]."""
+    def bars(self, points: Array, thermal_strain: Array | None = None) -> Bars | InelasticBars:
+        """Return bars of natural lengths L/(1 + ε) with the prestrain ε, at positions [n, 3]; times 1 + α ΔT [n]."""
         table = self.table
         lengths = self._lengths(points)
         natural = lengths / (1.0 + table.prestrain)
+        if thermal_strain is not None:
+            natural = natural * (1.0 + thermal_strain[self.members].mean(axis=1))
         if table.breaks:
             assert table.stiffness is not None
             return InelasticBars(self.members, breaking_bar(table, table.stiffness, natural))

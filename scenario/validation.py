@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from symplex.base.quantities import check_text, ended, must_be_one_of, shown
 from symplex.scenario.conditions import wrong_conditions
 from symplex.scenario.definitions import DEFINE, evaluated
+from symplex.scenario.flexible import with_reduced_bodies
 from symplex.scenario.messages import (
     REFERENCE,
     as_many_as_are_reported,
@@ -91,7 +92,8 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
     lines += wrong_tables(data)
     if not lines:
         tables = _with_default_samples(_complete(found, of))
-        tables = with_rigid_parts(replace(tables, body=[each for body in tables.body for each in body.instances]))
+        tables = replace(tables, body=[each for body in tables.body for each in body.instances])
+        tables = with_reduced_bodies(with_rigid_parts(tables))
         lines = [*wrong_names(tables), *wrong_times(tables), *wrong_velocities(tables), *wrong_probes(tables)]
         lines += [*wrong_conditions(tables), *wrong_bodies(tables)]
     if not lines:

@@ -53,6 +53,7 @@ class VelocityTable(Entry):
     """Initial velocity field: what is added to the velocities of a body, v₀ + ω × (x − p) + G (x − p)."""
 
     takes_rotations = True
+    takes_reduced = True
     body: BodyName
     group: Annotated[Text | None, "Group of nodes; by default the whole body."] = None
     velocity: Annotated[Triple | None, vector("m/s"), "v₀."] = None

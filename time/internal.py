@@ -37,7 +37,7 @@ class InternalVariables:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what belongs into a checkpoint."""
-        return {_STORED_AS + name: z for name, z in self.values.items()}
+        return arrays_of(self.values)
 
     def subtract_forces(self, q0: Array, q1: Array, h: float, out: Array, *, mean: bool) -> None:
         """Take the forces of an increment of h s from q0 to q1 [n, dim] off out: mean ones, or those at its end."""
@@ -105,6 +105,11 @@ class InternalVariables:
         return list(lost.values())
 
 
+def stored_as(name: str) -> str:
+    """Return how the internal variables of a part are called among the arrays of a motion."""
+    return _STORED_AS + name
+
+
 def internal_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
     """Return copies of the internal variables among the arrays of a motion, by the names of parts."""
     return {name.removeprefix(_STORED_AS): z.copy() for name, z in arrays.items() if name.startswith(_STORED_AS)}
@@ -112,10 +117,10 @@ def internal_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Array]:
 
 def arrays_of(internal: Mapping[str, Array]) -> dict[str, Array]:
     """Return internal variables, by the names of parts, as they are called among the arrays of a motion."""
-    return {_STORED_AS + name: z for name, z in internal.items()}
+    return {stored_as(name): z for name, z in internal.items()}
 
 
 def take_internal(arrays: Mapping[str, np.ndarray], internal: Mapping[str, Array]) -> None:
     """Set the internal variables among the arrays of a motion."""
     for name, z in internal.items():
-        arrays[_STORED_AS + name][...] = z
+        arrays[stored_as(name)][...] = z

@@ -121,7 +121,7 @@ class WorkLedger:
 
     def add_dissipated(self, dissipated: list[float]) -> None:
         """Take off what each inelastic part dissipates, in J."""
-        self.done[self._inelastic] -= dissipated
+        self.done[self._inelastic] -= self._system.totals(*dissipated)
 
     def add_supports(self, products: Array) -> None:
         """Add the work of each support that moves: the sum of its products [n, dim] of forces and increments in J."""

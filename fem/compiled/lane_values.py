@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -60,12 +61,48 @@ def laned(function: Callable[..., Iterator[tuple[int, Any]]]) -> Callable[..., N
         numbers = [Number(builder, _spread(builder, x)) for x in args[1:]]
         for first, value in function(rows, *numbers):
             for k, x in enumerate(_flat(value)):
-                builder.store(x.value, place(first + k), align=8)
+                builder.store(_vector(builder, x), place(first + k), align=8)
         return context.get_dummy_value()
 
     infer_global(on_arrays, types.Function(Template))
     lower_builtin(on_arrays, types.VarArg(types.Any))(code)
     return on_arrays
+
+
+def less(a: Any, b: Any) -> Any:
+    """Return in which lanes a < b; in none where one is not a number."""
+    one = _number_of(a, b)
+    if one is None:
+        return np.less(a, b)
+    return Number(one.builder, one.builder.fcmp_ordered("<", _vector(one.builder, a), _vector(one.builder, b)))
+
+
+def both(first: Any, *others: Any) -> Any:
+    """Return in which lanes all conditions hold."""
+    for other in others:
+        if isinstance(first, Number):
+            first = Number(first.builder, first.builder.and_(first.value, other.value))
+        else:
+            first = np.logical_and(first, other)
+    return first
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Return a in the lanes where a condition holds, b in the others; of tuples each of their numbers."""
+    if isinstance(a, tuple):
+        return tuple([where(condition, x, y) for x, y in zip(a, b, strict=True)])
+    if not isinstance(condition, Number):
+        return np.where(condition, a, b)
+    builder = condition.builder
+    return Number(builder, builder.select(condition.value, _vector(builder, a), _vector(builder, b)))
+
+
+def _number_of(*candidates: Any) -> Number | None:
+    return next((x for x in candidates if isinstance(x, Number)), None)
+
+
+def _vector(builder: Any, x: Any) -> Any:
+    return x.value if isinstance(x, Number) else ir.Constant(_VECTOR, [float(x)] * EIGHT)
 
 
 def _flat(found: Any) -> list[Any]:

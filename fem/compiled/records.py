@@ -26,6 +26,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
     infer_getattr,
+    intrinsic,
     lower_getattr_generic,
     models,
     register_model,
@@ -180,6 +181,15 @@ class Record:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a pickle is made of: the fields, as addresses differ where it is read."""
         return _made, (type(self), self.as_dict())
+
+
+def at_address(record: type[Record]) -> Any:
+    """Return the function for compiled code that takes the address (int64) of what is a record of a class."""
+
+    def at(typingctx: Any, address: Any) -> Any:
+        return record.type(types.int64), lambda context, builder, signature, args: args[0]
+
+    return intrinsic(at)
 
 
 def _made(kind: type[Record], values: dict[str, Any]) -> Record:

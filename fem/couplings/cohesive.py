@@ -18,15 +18,17 @@ Its derivatives are those of a function of y = (u, g_1, g_2), nine numbers at ea
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Annotated, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import positive
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, connectivity
-from symplex.fem.assembly.pattern import Array
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.energy import RIGID
 from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.separation import TractionSeparation
@@ -134,6 +136,15 @@ class CohesiveFaces(RateIndependent):
             k = int(np.argmin(self.areas.min(axis=1)))
             raise InvalidSystem(f"CohesiveFaces: face {k} (nodes {own[k].tolist()}) has no area.")
         self.shape = self.areas.shape
+
+    is_divisible = True
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> CohesiveFaces:
+        """Return chosen faces alone, on other nodes."""
+        new = copy(self)
+        new.nodes, new.areas = np.ascontiguousarray(nodes, np.int32), self.areas[chosen]
+        new.shape = new.areas.shape
+        return new
 
     def __repr__(self) -> str:
         return f"CohesiveFaces({len(self.nodes)} faces, {self.law!r}, shear_ratio={self.shear_ratio:g})"

@@ -24,7 +24,7 @@ from symplex.fem.couplings.interpolation_loops import add_matrix, call_of, count
 from symplex.fem.energies.contact_energy import ContactEnergy, contact_of
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Energy, Invariance, LatticeFunctions
-from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy
+from symplex.fem.energies.neighbour_list import RENEWED, Nearby, NeighbourListEnergy, Stiffness
 from symplex.fem.state import State
 
 _ROUND_OFF = 1e-9  # how far the sum of the weights of a point may be from one
@@ -470,6 +470,14 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
         nodes = self.possible_nodes
         energy = InterpolatedEnergy(found.energy, self.interpolation)
         return Nearby(energy, nodes, q[nodes], np.full(len(nodes), left * left))
+
+    def stiffness_near(self, q: Array, ahead: float) -> Stiffness | None:
+        """Return what bounds that of the points, of nodes [n, dim] that may come closer by ahead in m."""
+        found = self.energy.stiffness_near(self.interpolation.points(q), self._gain * ahead)
+        if found is None:
+            return None
+        nodes, weights = self.interpolation.stencils(found.nodes)
+        return Stiffness(nodes, np.einsum("rk,rkK->rK", found.factors, abs(weights)), found.stiffness)
 
     def renewed(self, q: Array) -> bool:
         """Renew the list of the points at q [n, dim] if it is old; return whether (`NeighbourListEnergy.renewed`)."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.columns import Column
 from symplex.errors import InvalidSystem
@@ -31,12 +34,37 @@ class Inelastic(Copyable, ABC):
         rest, as an overstress does: then statics and small motions leave the part out.
     erodes : bool
         Whether its elements may go, which contact then follows (`any_gone`, `add_lost`).
+    stencil_axis : int
+        Which axis of z are the stencils.
+    counts : bool [m] or None
+        Which stencils energies and dissipation are summed over, as of parts on ranks; None: all.
     """
 
     nodes: IntArray
     shape: tuple[int, ...]
     history: ClassVar[bool] = False
     erodes: ClassVar[bool] = False
+    stencil_axis: ClassVar[int] = 0
+    counts: NDArray[np.bool_] | None = None
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether `of_some` returns some stencils alone."""
+        return False
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
+        """Return the part with chosen stencils [s] alone, on nodes [s, k] that have other numbers.
+
+        Raises
+        ------
+        NotImplementedError
+            If stencils cannot be taken alone.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no stencils that can be taken alone.")
+
+    def summed(self, values: Array) -> float:
+        """Return the sum of values [m] over the stencils that count."""
+        return float((values if self.counts is None else values[self.counts]).sum())
 
     @abstractmethod
     def relaxed(self, q: Array) -> Array:

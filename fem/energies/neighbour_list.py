@@ -55,6 +55,23 @@ class Nearby(NamedTuple):
     rooms: Array
 
 
+class Stiffness(NamedTuple):
+    """A bound of a matrix of stiffness with rows g_r ≥ 0 of nodes: in size it is at most Σ k_r g_r g_rᵀ.
+
+    Attributes
+    ----------
+    nodes : int32 [r, k]
+    factors : float64 [r, k]
+        g.
+    stiffness : float64 [r]
+        k in N/m.
+    """
+
+    nodes: IntArray
+    factors: Array
+    stiffness: Array
+
+
 class NeighbourListEnergy(Energy):
     """An energy of the nodes that are near each other, with a list of them that is renewed between steps.
 
@@ -153,6 +170,10 @@ class NeighbourListEnergy(Energy):
         On the way nothing passes through, and nodes move by less than a part of the margin since the list was found.
         None if it is not known; an energy that knows overrides it.
         """
+        return None
+
+    def stiffness_near(self, q: Array, ahead: float) -> Stiffness | None:
+        """Return what bounds ∇²V until two nodes have come closer by ahead in m than at q [n, dim]; None if unknown."""
         return None
 
     def settle(self, q: Array) -> None:

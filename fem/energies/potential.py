@@ -278,6 +278,10 @@ class Potential(Copyable):
         """Return the sum [...] over the nodes of x [n, …]."""
         return x.sum(axis=0)
 
+    def totals(self, *numbers: float) -> tuple[float, ...]:
+        """Return the sum over all ranks of each of some numbers."""
+        return numbers
+
     def agreed(self, part: Callable[[], float]) -> float:
         """Return the sum over all ranks of what a function returns there; what it raises on one, it raises on all."""
         return part()

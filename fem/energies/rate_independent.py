@@ -91,7 +91,7 @@ class RateIndependent(Inelastic):
 
     def stored(self, q: Array, z: Array) -> float:
         """Return ψ in J."""
-        return float(self.frozen(z).total(q))
+        return self.summed(self.stored_energy(q[self.nodes], z))
 
     def force(self, q0: Array, z0: Array, q1: Array, h: float) -> Array:
         """Return −∂ψ/∂q [n, dim] in N at the end of an increment of h s; with h = 0 z is z0 there."""
@@ -122,7 +122,7 @@ class RateIndependent(Inelastic):
         if h == 0.0:
             return z0.copy(), 0.0
         z1 = self.updated(q1[self.nodes], z0)
-        return z1, float(self.dissipation(z0, z1).sum())
+        return z1, self.summed(self.dissipation(z0, z1))
 
     def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
         """Return `force` and what `after` returns of one increment."""

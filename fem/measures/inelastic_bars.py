@@ -7,15 +7,16 @@ directions, weighted as that of any law of two points (`symplex.fem.measures.loo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, node_pairs
-from symplex.fem.assembly.pattern import Array
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.energy import RIGID
 from symplex.fem.energies.rate_independent import RateIndependent
 from symplex.fem.measures.bars import Bars
@@ -72,6 +73,21 @@ class LengthLaw(Copyable, ABC):
     def fields(self, length: Array, z: Array) -> dict[str, Array]:
         """Return what probes and results show of the bars besides their forces, numbers [m] by name: here nothing."""
         return {}
+
+    def of_some(self, chosen: NDArray[np.integer]) -> Self:
+        """Return the law of chosen bars [s] alone.
+
+        Raises
+        ------
+        NotImplementedError
+            If the law does not say.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no law of some bars alone.")
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether `of_some` is there."""
+        return type(self).of_some is not LengthLaw.of_some
 
 
 @final
@@ -171,6 +187,15 @@ class InelasticBars(RateIndependent):
                 f"InelasticBars: {type(law).__name__}.initial has shape {self.shape}, expected ({len(self.nodes)}, …)."
             )
 
+    @property
+    def is_divisible(self) -> bool:
+        """Whether bars can be taken alone: if the law says how."""
+        return self.law.is_divisible
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> InelasticBars:
+        """Return chosen bars alone, on other nodes."""
+        return InelasticBars(nodes, self.law.of_some(chosen), self.dim)
+
     def initial(self) -> Array:
         """Return the internal variables of bars that nothing has happened to."""
         return self.law.initial(len(self.nodes))
@@ -213,6 +238,11 @@ class InelasticBars(RateIndependent):
     def tensions(self, q: Array, z: Array) -> Array:
         """Return the forces [m] in N along the bars, positive where they pull together."""
         return self.law.tension(self.lengths(q), z)
+
+
+def of_some_bars(values: Array, chosen: NDArray[np.integer]) -> Array:
+    """Return values of chosen bars, given one for all or one for each [m]."""
+    return values[chosen] if values.ndim else values
 
 
 def _lengths(x: Array) -> Array:

@@ -139,12 +139,12 @@ def add_at_nodes(q, our, out, first, last):
 
 
 @inlined
-def _add_spring_forces(q, nodes, measure, a, b, out, first, last):
-    """Do as `add_gradient` for most trusses, springs of engineering strain: with the questions outside of the loop."""
+def _add_pair_forces(law, q, nodes, measure, a, b, out, first, last):
+    """Do as `add_gradient` for laws of distances: with the questions outside of the loop."""
     check = 0.0
     for e in range(first, last):
         d = relative(q, nodes, e, measure)
-        pull = 2.0 * law_formulas.slope(ENGINEERING, a[e], b[e], dot(d, d))
+        pull = 2.0 * law_formulas.slope(law, a[e], b[e], dot(d, d))
         check += pull
         add_vector((pull * d[0], pull * d[1], pull * d[2]), nodes, e, out)
     return check
@@ -163,15 +163,36 @@ def _add_plane_forces(q, nodes, measure, a, b, out, first, last):
     return check
 
 
+@inlined
+def is_pair(our):
+    """Whether an energy is a law of distances without an end."""
+    return our.measure[KIND] == DISTANCE and our.end[0] == np.inf
+
+
+@inlined
+def is_plane(our):
+    """Whether stencils are nodes in penalty contact with a half-space."""
+    plane = our.law == PENALTY and our.measure[KIND] == FACES and our.measure[COUNT] == 1.0
+    return plane and our.end[0] == np.inf
+
+
+@inlined
+def add_usual_gradient(q, our, out, first, last):
+    """Do as `add_gradient` for laws of distances, or for a plane: short enough to stand in loops over steps."""
+    if is_pair(our):
+        if our.law == ENGINEERING:
+            return _add_pair_forces(ENGINEERING, q, our.nodes, our.measure, our.a, our.b, out, first, last)
+        return _add_pair_forces(our.law, q, our.nodes, our.measure, our.a, our.b, out, first, last)
+    return _add_plane_forces(q, our.nodes, our.measure, our.a, our.b, out, first, last)
+
+
 @kernel
 def add_gradient(q, our, out, first, last):
     """Add ∂φ/∂q [n, dim]; return a sum that is finite if all forces are."""
+    if is_pair(our) or is_plane(our):
+        return add_usual_gradient(q, our, out, first, last)
     nodes, measure, law, a, b, end = our.nodes, our.measure, our.law, our.a, our.b, our.end
     check = 0.0
-    if law == ENGINEERING and measure[KIND] == DISTANCE and end[0] == np.inf:
-        return _add_spring_forces(q, nodes, measure, a, b, out, first, last)
-    if law == PENALTY and measure[KIND] == FACES and measure[COUNT] == 1.0 and end[0] == np.inf:
-        return _add_plane_forces(q, nodes, measure, a, b, out, first, last)
     for e in range(first, last):
         m, n = gradient_of(measure, relative(q, nodes, e, measure))
         pull = slope(law, a[e], b[e], end, m)

@@ -13,14 +13,14 @@ from __future__ import annotations
 from typing import Annotated, Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import positive
 from symplex.errors import MaterialError
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.measures.inelastic_bars import LengthLaw
+from symplex.fem.measures.inelastic_bars import LengthLaw, of_some_bars
 
 _DEFAULT = 20.0  # κf/κ0
 _GONE = (
@@ -161,6 +161,10 @@ class BreakingBar(LengthLaw):
         self.law, self.length = law, np.asarray(length, float)
         if not (self.length.ndim < 2 and ((self.length > 0.0) & (self.length < np.inf)).all()):
             raise MaterialError(f"BreakingBar: the natural length must be positive, got {self.length.min():g} m.")
+
+    def of_some(self, chosen: NDArray[np.integer]) -> BreakingBar:
+        """Return the law of chosen bars alone."""
+        return BreakingBar(self.law, of_some_bars(self.length, chosen))
 
     def energy(self, length: Array, z: Array) -> Array:
         """Return ψ [m] in J."""

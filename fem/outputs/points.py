@@ -47,6 +47,11 @@ class SolidPoints:
         """Return F [m, g, 3, 3] at the nodal positions q [n, 3]."""
         if self.n_points == 1:
             return self._solid.deformation_gradients(q)[:, None]
+        F, stretches = self._elastic(q), self._solid.elements.stretches
+        return F if stretches is None else F * stretches[..., None, None]
+
+    def _elastic(self, q: Array) -> Array:
+        """Return what the law is asked about: F without the thermal stretch."""
         return np.einsum("eai,egja->egij", q[self._solid.nodes], self._part.gradients, optimize=True)
 
     def cauchy(self, q: Array) -> Array:
@@ -59,7 +64,7 @@ class SolidPoints:
         solid = self._solid
         if self.n_points == 1:
             return solid.cauchy(q)[:, None]
-        F, part = self.deformation_gradients(q), self._part
+        F, part = self._elastic(q), self._part
         C = strains(solid.material, F)
         with np.errstate(all="ignore"):
             S = solid.stress_at_points(part, C)

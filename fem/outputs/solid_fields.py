@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.thermal_load import ThermalLoad
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import node_indices
 from symplex.fem.assembly.pattern import Array, IntArray
@@ -44,6 +45,14 @@ class _Part(NamedTuple):
     chosen: IntArray | None  # the elements that are meant, if not all
     overstress: Mapping[str, Viscoelastic]
     flow: Flowing | None  # of the name of the solid
+    heated: ThermalLoad | None = None  # by which its temperature changes with time
+
+    def at(self, t: float) -> _Part:
+        """Return the part with the temperature of a time in s."""
+        if self.heated is None:
+            return self
+        solid = self.heated.at(t)
+        return self._replace(solid=solid, points=SolidPoints(solid))
 
 
 @checked
@@ -63,8 +72,8 @@ class SolidFields(Copyable):
     energy density is what they store. The Cauchy stress is that of the law and of Maxwell elements; of
     Rayleigh's and viscous damping it has nothing.
     Tensors have the components xx, yy, zz, xy, yz, xz (VTK's order). ``strain`` is Green's and Lagrange's,
-    ½ (FᵀF − 1), of laws of small strains sym F − 1; ``logarithmic_strain`` is Hencky's ½ ln F Fᵀ. The pressure is
-    −tr σ/3, principal stresses begin with the largest.
+    ½ (FᵀF − 1), of laws of small strains sym F − 1; ``logarithmic_strain`` is Hencky's ½ ln F Fᵀ; both have the
+    ``thermal_strain``, α ΔT, in them. The pressure is −tr σ/3, principal stresses begin with the largest.
 
     Parameters
     ----------
@@ -103,12 +112,15 @@ class SolidFields(Copyable):
                 chosen = np.flatnonzero(np.isin(solid.nodes, nodes).any(axis=1)).astype(np.int32)
                 solid = solid.restrict(chosen)
                 overstress = {key: Viscoelastic(solid, one.moduli, one.times) for key, one in overstress.items()}
+            heated = next((load for load in system.loads.values() if _heats(load, solids[name])), None)
+            if heated is not None:
+                heated = ThermalLoad(solid, heated.thermal_strain, heated.factor)
             flow = system.inelastic.get(name)
             if not isinstance(flow, Flowing):
                 flow = None
             elif chosen is not None:
                 flow = flow.on(solid)
-            self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress, flow)
+            self._parts[name] = _Part(solid, SolidPoints(solid), chosen, overstress, flow, heated)
         self._known: tuple[State | None, dict[object, Array]] = (None, {})
 
     @cached_property
@@ -117,6 +129,11 @@ class SolidFields(Copyable):
         return np.unique(
             np.concatenate([np.empty(0, np.int32), *(p.solid.nodes.ravel() for p in self._parts.values())])
         )
+
+    @property
+    def are_heated(self) -> bool:
+        """Whether temperatures change with time."""
+        return any(part.heated is not None for part in self._parts.values())
 
     def repeated(self, count: int) -> SolidFields:
         """Return the fields of so many copies of the elements, each with copies of `nodes` for its nodes."""
@@ -167,6 +184,7 @@ class SolidFields(Copyable):
         part = self._parts.get(name)
         if part is None:
             raise InvalidSystem(f"'{name}' is none of the solids: {', '.join(self._parts) or 'none'}.")
+        part = part.at(state.t)
         if quantity == "von_mises" and part.flow is None:
             return part.solid.von_mises(state.q, _overstress(part, state))
         if quantity in _OF_STRESS:
@@ -178,6 +196,8 @@ class SolidFields(Copyable):
             values = np.einsum("eg,egc->ec", weights, _of_flow(quantity, name, part, state))
             values /= weights.sum(axis=1)[:, None]
             return values if values.shape[1] > 1 else values[:, 0]
+        if quantity == "thermal_strain":
+            return _thermal_strain(part).mean(axis=1)[:, 0]
         return _strain(quantity, part, part.solid.deformation_gradients(state.q))
 
     def at_nodes(self, quantity: Quantity, state: State) -> Array:
@@ -198,6 +218,8 @@ class SolidFields(Copyable):
         if quantity in _OF_FLOW:
             values = self._averaged(state, lambda name, part, state: _of_flow(quantity, name, part, state))
             return values if values.shape[1] > 1 else values[:, 0]
+        if quantity == "thermal_strain":
+            return self._averaged(state, lambda name, part, state: _thermal_strain(part))[:, 0]
         return self._averaged(
             state, lambda name, part, state: _strain(quantity, part, part.points.deformation_gradients(state.q))
         )
@@ -206,7 +228,7 @@ class SolidFields(Copyable):
         """Return the averages [n, c] of values at the points of quadrature [m, g, c]."""
         sums, total = None, np.zeros(self._n_nodes)
         for name, part in self._parts.items():
-            values = at_points(name, part, state)
+            values = at_points(name, part.at(state.t), state)
             matrix, weights = self._matrices[name] if values.shape[1] == part.points.n_points else self._means[name]
             found = matrix @ values.reshape(-1, values.shape[-1])
             sums = found if sums is None else sums + found
@@ -262,6 +284,7 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
         solid.material,
         None if solid.fibres is None else np.tile(solid.fibres, (1, count, 1)),
         solid.formulation,
+        None if solid.thermal_strain is None else np.tile(solid.thermal_strain_at(nodes), (count,)),
     )
     overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
     flow = None if part.flow is None else part.flow.on(many)
@@ -316,6 +339,19 @@ def _of_flow(quantity: str, name: str, part: _Part, state: State) -> Array:
     if values is None:
         return np.zeros((len(part.solid.nodes), part.points.n_points, _OF_FLOW[quantity]))
     return values if quantity != "back_stress" else tensors.components(values)
+
+
+def _thermal_strain(part: _Part) -> Array:
+    """Return α ΔT [m, g, 1] at points."""
+    stretches = part.solid.elements.stretches
+    if stretches is None:
+        return np.zeros((len(part.solid.nodes), part.points.n_points, 1))
+    return stretches[..., None] - 1.0
+
+
+def _heats(load: object, solid: Solid) -> bool:
+    """Return whether a load is that of a solid's temperature."""
+    return isinstance(load, ThermalLoad) and np.array_equal(load.nodes, solid.nodes)
 
 
 def _energies(name: str, part: _Part, state: State) -> Array:

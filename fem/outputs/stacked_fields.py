@@ -44,7 +44,8 @@ class StackedFields:
             internal = seen.internal[first : first + together]
             count = len(internal)
             # Internal variables may begin with a later part of a run.
-            if together == 1 or count == 1 or any(one.keys() != internal[0].keys() for one in internal):
+            apart = self._fields.are_heated or any(one.keys() != internal[0].keys() for one in internal)
+            if together == 1 or count == 1 or apart:
                 for k in range(first, first + count):
                     found.append([one[None] for one in self._of_state(quantities, seen.state(k), name)])
                 continue

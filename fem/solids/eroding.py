@@ -158,7 +158,10 @@ class Eroding(Flowing):
             if there.any():
                 some = self.part if there.all() else self.part.on(self.solid.restrict(np.flatnonzero(there)))
             self._some = key, there, some
-        return there, self._some[2], z[there][..., : -self._more]
+        some = self._some[2]
+        if some is not None:
+            some.counts = None if self.counts is None else self.counts[there]
+        return there, some, z[there][..., : -self._more]
 
     def unstrained(self) -> Array:
         """Return the internal variables of a body that has not flowed, with all of its elements."""
@@ -232,7 +235,7 @@ class Eroding(Flowing):
             z1[rows, ..., -2] = 1.0
             points = z1[rows, ..., -1].reshape(len(rows), -1).shape[1]
             z1[rows, ..., -1] = (energies / points).reshape(-1, *(1,) * (z1.ndim - 2))
-            lost += float(energies.sum())
+            lost += float((energies if self.counts is None else energies[self.counts[rows]]).sum())
         return z1, lost
 
     def _failing(

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any, Literal, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.errors import InvalidSystem
@@ -54,12 +55,17 @@ class Flowing(Inelastic):
     """
 
     history = True
+    is_divisible = True
     solid: Solid
     hardening: Hardening
 
     @abstractmethod
     def on(self, solid: Solid) -> Self:
         """Return the same law of another solid."""
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
+        """Return chosen elements alone, on other nodes."""
+        return self.on(self.solid.of_some(chosen, nodes))
 
     @abstractmethod
     def energies(self, q: Array, z: Array) -> Array:
@@ -216,7 +222,7 @@ class Plastic(Flowing):
 
     def stored(self, q: Array, z: Array) -> float:
         """Return the stored energy ψ in J, of elastic strains and back stresses."""
-        return float(self.energies(q, z).sum())
+        return self.summed(self.energies(q, z))
 
     def energies(self, q: Array, z: Array) -> Array:
         """Return the stored energies [m] in J of the elements at the positions q [n, 3]."""
@@ -256,7 +262,7 @@ class Plastic(Flowing):
         """Return the internal variables at the end of an increment, and the dissipation in J."""
         z, lost = np.empty(self.shape), np.empty(len(self.nodes))
         self.run(plastic_loops.write_after, (q0, q1), (q0, z0, q1), (float(h), z, lost))
-        return z, float(lost.sum())
+        return z, self.summed(lost)
 
     def force_and_after(self, q0: Array, z0: Array, q1: Array, h: float) -> tuple[Array, Array, float]:
         """Return `force` and what `after` returns of one increment, of the usual metals in one pass by lanes."""
@@ -264,7 +270,7 @@ class Plastic(Flowing):
             return super().force_and_after(q0, z0, q1, h)
         local, z, lost = np.empty((*self.nodes.shape, 3)), np.empty(self.shape), np.empty(len(self.nodes))
         self.run(plastic_lanes.write_steps, (q1,), (q1, z0), (float(h), self._lanes, local, z, lost))
-        return self._scattered(local, len(q1)), z, float(lost.sum())
+        return self._scattered(local, len(q1)), z, self.summed(lost)
 
     @cached_property
     def _lanes(self) -> Array | None:
@@ -280,8 +286,8 @@ class Plastic(Flowing):
 
     def cauchy(self, q: Array, z: Array) -> Array:
         """Return the Cauchy stress [m, 3, 3] in Pa at the positions q [n, 3], its mean over the deformed element."""
-        F, _ = self.solid.elements.deformations(q[self.nodes])
-        volumes = self._weights * np.linalg.det(F)
+        F, undeformed = self.solid.elements.deformations(q[self.nodes])
+        volumes = undeformed * np.linalg.det(F)
         sigma = np.einsum("eg,egij->eij", volumes, self.cauchy_at_points(q, z))
         return sigma / volumes.sum(axis=1)[:, None, None]
 

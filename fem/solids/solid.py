@@ -64,6 +64,10 @@ class Solid(KernelForms, Energy):
         ``"reduced"``, of hexahedra of 20 nodes: at 2 × 2 × 2 points instead of 3 × 3 × 3, softer in bending, but one
         element alone has six zero-energy modes, of which a row of single elements keeps some even when clamped; where
         two elements or more are side by side none is left. Default: stabilized hexahedra, other elements full.
+    thermal_strain : float64 [n], optional
+        ε = α ΔT at the nodes of the whole mesh: a free body stretches by s = 1 + ε in all directions. The energy is
+        ∫ s³ W(F/s) dV, of laws of small strains ∫ W(sym F − s) dV, with s at the points of quadrature, in stabilized
+        hexahedra its mean. Volumes, masses and the strain of results are those of the undeformed body.
 
     Attributes
     ----------
@@ -98,6 +102,7 @@ class Solid(KernelForms, Energy):
         material: Material,
         fibres: ArrayLike | None = None,
         formulation: Formulation | None = None,
+        thermal_strain: ArrayLike | None = None,
     ):
         self.points = np.array(points, dtype=float, order="C")  # a copy: bodies move, what is undeformed stays
         self.nodes = connectivity("Solid", cells)
@@ -110,8 +115,10 @@ class Solid(KernelForms, Energy):
         self.fibres = None if fibres is None else self._directions(fibres)
         self.formulation: Formulation = _formulation_of(element, formulation, material)
         element = REDUCED_HEXAHEDRON if self.formulation == "reduced" else element
+        self.thermal_strain = None if thermal_strain is None else self._strains(thermal_strain)
         stabilized = self.formulation == "stabilized"
-        self.elements = SolidElements(element, self.points, self.nodes, material, self.fibres, stabilized)
+        of_elements = element, self.points, self.nodes, material, self.fibres, stabilized
+        self.elements = SolidElements(*of_elements, self.thermal_strain)
         self.volumes = self.elements.volumes
         self._compose(3, None)
 
@@ -130,7 +137,16 @@ class Solid(KernelForms, Energy):
     def restrict(self, indices: ArrayLike | NDArray[np.bool_]) -> Solid:
         """Return the energy of the elements with the given indices (or mask) only."""
         chosen = np.asarray(indices) if np.size(indices) else slice(0)
-        return Solid(self.points, self.nodes[chosen], self.material, self.fibres_of(chosen), self.formulation)
+        fibres = self.fibres_of(chosen)
+        return Solid(self.points, self.nodes[chosen], self.material, fibres, self.formulation, self.thermal_strain)
+
+    def expanded(self, thermal_strain: ArrayLike | None) -> Solid:
+        """Return the energy with another thermal strain [n]."""
+        return Solid(self.points, self.nodes, self.material, self.fibres, self.formulation, thermal_strain)
+
+    def thermal_strain_at(self, nodes: NDArray[np.integer]) -> Array | None:
+        """Return the thermal strain [l] of nodes [l], if there is one; of those beyond its own, any."""
+        return None if self.thermal_strain is None else self.thermal_strain[np.minimum(nodes, len(self.points) - 1)]
 
     def points_at(self, nodes: NDArray[np.integer]) -> Array:
         """Return the undeformed positions [l, 3] in m of nodes [l]; of those beyond its own, any."""
@@ -139,6 +155,15 @@ class Solid(KernelForms, Energy):
     def fibres_of(self, chosen: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Array | None:
         """Return the directions of fibres of chosen elements [F, s, 3], if elements have their own."""
         return None if self.fibres is None else np.ascontiguousarray(self.fibres[:, chosen])
+
+    def _strains(self, given: ArrayLike) -> Array:
+        """Return thermal strains that have been checked."""
+        strain = np.array(given, dtype=float)
+        if strain.shape != (len(self.points),) or not (np.isfinite(strain) & (strain > -1.0)).all():
+            raise InvalidSystem(
+                f"Solid: thermal_strain must be {len(self.points)} finite numbers above -1, one for each point."
+            )
+        return strain
 
     def _directions(self, fibres: ArrayLike) -> Array:
         """Return the directions of fibres of each element [F, m, 3], of length 1."""
@@ -197,7 +222,11 @@ class Solid(KernelForms, Energy):
         """Return the energy of chosen elements [s], on nodes [s, k] that have other numbers."""
         points = np.zeros((int(nodes.max(initial=-1)) + 1, 3))
         points[nodes] = self.points[self.nodes[chosen]]
-        return Solid(points, nodes, self.material, self.fibres_of(chosen), self.formulation)
+        strain = None
+        if self.thermal_strain is not None:
+            strain = np.zeros(len(points))
+            strain[nodes] = self.thermal_strain[self.nodes[chosen]]
+        return Solid(points, nodes, self.material, self.fibres_of(chosen), self.formulation, strain)
 
     def release(self) -> None:
         """Forget what is computed of the elements again when it is needed: constants, and the order of the loops."""
@@ -296,8 +325,9 @@ class Solid(KernelForms, Energy):
         return self.elements.part()
 
     def stress_at_points(self, part: Part, C: Array) -> Array:
-        """Return S [m, g, 3, 3] in Pa at the points of `part`, given C there."""
-        return self._found.stress(part, C)
+        """Return S [m, g, 3, 3] in Pa at all points of quadrature, those of `part`, given C of F/s there."""
+        S, s = self._found.stress(part, C), self.elements.stretches
+        return S if s is None or self.material.objective else S * s[..., None, None]
 
     def deformation_gradients(self, q: Array) -> Array:
         """Return F [m, 3, 3] at the nodal positions q [n, 3], its mean over the undeformed element."""

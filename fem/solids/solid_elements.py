@@ -19,13 +19,14 @@ from symplex.fem.solids import elements, failures, hourglass, hourglass_function
 from symplex.fem.solids.chunks import CHUNK, MOST_POINTS, Elements, elements_per_chunk
 from symplex.fem.solids.constitutive import InvariantMaterial, Material, Oriented
 from symplex.fem.solids.couplings import Couplings, couplings_of
-from symplex.fem.solids.elements import TETRAHEDRON, Element
+from symplex.fem.solids.elements import HEXAHEDRON, TETRAHEDRON, Element
 from symplex.fem.solids.formula_store import built_in
 from symplex.fem.solids.hourglass_strains import matrices_of
 from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.law_segments import rule_of
 from symplex.fem.solids.numpy_forms import Part
 
+_CORNERS = np.array(list(np.ndindex(2, 2, 2)))
 Constants = Callable[["SolidElements"], tuple[type[Elements], Mapping[str, Any]]]
 
 
@@ -38,6 +39,22 @@ def parts_of_rule(n: int) -> IntArray:
     size = -(-n // parts)
     points = np.arange(parts * size, dtype=np.int32)
     return np.where(points < n, points, -1).astype(np.int32).reshape(parts, size)
+
+
+def _thermal_shapes(element: Element) -> Array:
+    """Return what thermal strains at nodes are at points of quadrature [g, k], as smooth as strains of elements are.
+
+    Otherwise elements that cannot follow would have stresses: in linear ones it is the mean, in fully integrated
+    quadratic hexahedra the trilinear field through the points of the 2 × 2 × 2 rule.
+    """
+    points, k = element.stiffness.points, element.n_nodes
+    if element.n_nodes <= HEXAHEDRON.n_nodes:
+        return np.full((len(points), k), 1.0 / k)
+    if len(points) != len(HEXAHEDRON.stiffness.points) and element.kind.startswith("hexahedron"):
+        few = HEXAHEDRON.stiffness.points
+        basis = [np.prod(x[:, None] ** _CORNERS, axis=2) for x in (few, points)]
+        return basis[1] @ np.linalg.solve(basis[0], element.shapes(few)[0])
+    return element.shapes(points)[0]
 
 
 @final
@@ -56,9 +73,15 @@ class SolidElements(Copyable):
         Directions of the material's families of fibres in each element, of length 1; default: those of the material.
     stabilized : bool
         Whether the elements are hexahedra of one point with an hourglass energy (`symplex.fem.solids.hourglass`).
+    thermal_strain : float64 [n], optional
+        At nodes; see `Solid`.
 
     Attributes
     ----------
+    stretches : float64 [m, g] or None
+        s = 1 + thermal strain at the points of quadrature. The law is asked about F/s, so that all that is known of
+        undeformed points is that of points which have expanded freely: ∇ξ_a/s and s³ D. Laws of small strains have
+        s² D, by which their forces and energy are those of the strain sym F − s exactly.
     volumes : float64 [m]
         Undeformed volumes in m³.
     blocks : Blocks
@@ -94,6 +117,7 @@ class SolidElements(Copyable):
         material: Material,
         fibres: Array | None,
         stabilized: bool,
+        thermal_strain: Array | None = None,
     ):
         self.element, self.points, self.nodes, self.material = element, points, nodes, material
         self._fibres = fibres
@@ -112,6 +136,10 @@ class SolidElements(Copyable):
         else:
             det = elements.checked_determinants(element, nodes, self._tangents(points[nodes]))
             self.volumes = det @ self.point_weights
+        self.stretches: Array | None = None
+        if thermal_strain is not None:
+            self.stretches = 1.0 + np.einsum("ea,ga->eg", thermal_strain[nodes], _thermal_shapes(element))
+            self.stretches = self.stretches[:, : len(self.slopes)]  # one of stabilized hexahedra
         self._parts = parts_of_rule(len(self.slopes))
         self.chunk_size = elements_per_chunk.py_func(self._parts.shape[1])
 
@@ -279,10 +307,14 @@ class SolidElements(Copyable):
         return elements.tangent_vectors(x, self.slopes)
 
     def _inverse(self, chosen: slice | IntArray = slice(None)) -> tuple[Array, Array]:
-        """Return ∇ξ_a in rows [m, g, 3, 3] and the determinants [m, g] of the undeformed tangent vectors."""
+        """Return ∇ξ_a in rows [m, g, 3, 3] and determinants [m, g] of the tangent vectors of what is without stress."""
         J = self._tangents(self.points[self.nodes[chosen]], chosen)
         det = tensors.determinants(J)
-        return tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None], det
+        inverse = tensors.cofactors(J.reshape(-1, 3, 3)).reshape(J.shape).swapaxes(-1, -2) / det[..., None, None]
+        if self.stretches is not None:
+            s = self.stretches[chosen]
+            inverse, det = inverse / s[..., None, None], det * (s**3 if self.material.objective else s**2)
+        return inverse, det
 
     def deformations(self, x: Array, chosen: slice | IntArray = slice(None)) -> tuple[Array, Array]:
         """Return F [m, g, 3, 3] of chosen elements with nodes at x [m, k, 3], and the volumes of the points [m, g]."""
@@ -299,4 +331,6 @@ class SolidElements(Copyable):
         """Return the error about the first element that is inverted, or has no finite energy or stress, at x."""
         with np.errstate(all="ignore"):  # positions may be infinite
             F = [self.deformations(x)[0] for x in positions]
+            if self.stretches is not None:
+                F = [one / self.stretches[..., None, None] for one in F]
         return failures.failure(self.material, self.nodes, np.arange(len(self.nodes)), F, self.law_at())

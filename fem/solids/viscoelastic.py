@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.fem.assembly.pattern import Array, IntArray, scatter_blocks, scatter_vectors
@@ -66,7 +66,7 @@ class Viscoelastic(Inelastic):
     def __init__(self, solid: Solid, moduli: ArrayLike, times: ArrayLike):
         self._elements = MaxwellElements("Viscoelastic", moduli, times, " Pa")
         self.moduli, self.times = self._elements.moduli, self._elements.times
-        self._points = StrainPoints(solid, "Viscoelastic")
+        self._solid, self._points = solid, StrainPoints(solid, "Viscoelastic")
         self._hourglasses: HourglassStrains | None = None
         components, geometry = _COMPONENTS, self._points.hexahedra
         if geometry is not None:
@@ -99,6 +99,13 @@ class Viscoelastic(Inelastic):
         """
         moduli = MaxwellElements.of_prony("Viscoelastic", ratios) * solid.material.lame_constants[1]
         return cls(solid, moduli, times)
+
+    stencil_axis = 1
+    is_divisible = True
+
+    def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Viscoelastic:
+        """Return chosen elements alone, on other nodes."""
+        return Viscoelastic(self._solid.of_some(chosen, nodes), self.moduli, self.times)
 
     def unstrained(self) -> Array:
         """Return the internal variables of a body that has not been strained before: those of C = 1."""
@@ -183,10 +190,10 @@ class Viscoelastic(Inelastic):
     def _squared(self, strains: Array) -> Array:
         """Return ∫ |d|²/4 dV in m³, and Q·ΔK Q/(2M), [i] of strains [i, m, g, 6 or 18]: μ_i times them is energy."""
         d, Q = strains[..., :_COMPONENTS], strains[:, :, 0, _COMPONENTS:]
-        out = 0.25 * np.einsum("iep,ep->i", d**2 @ _TWICE, self._points.weights)
+        of_each = 0.25 * np.einsum("iep,ep->ie", d**2 @ _TWICE, self._points.weights)
         if self._hourglasses is not None:
-            out += 0.5 * np.einsum("iea,iea->i", Q, (self._shares @ Q[..., None])[..., 0])
-        return out
+            of_each += 0.5 * np.einsum("iea,iea->ie", Q, (self._shares @ Q[..., None])[..., 0])
+        return (of_each if self.counts is None else of_each[:, self.counts]).sum(axis=1)
 
     def _at_end(self, q0: Array, z0: Array, x1: Array, h: float) -> tuple[Array, Array]:
         """Return F and S at the end."""

@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".beam": ("Beams", "beams"),
         "..couplings.cohesive": ("CohesiveFaces",),
+        ".corotational": ("CorotationalEnergy",),
         ".coupling": ("Coupling",),
         ".frames": ("Frames",),
         ".joint_laws": ("JointLoad", "JointSpring"),

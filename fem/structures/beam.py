@@ -16,7 +16,7 @@ displacements it is the stiffness matrix of Timoshenko's beam.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, final
 
@@ -46,6 +46,7 @@ _OTHERS = (
     *(((_DELTA + i, _D + j, 0.5), (_DELTA + j, _D + i, -0.5)) for _, i, j in _CYCLIC),
     *(((_DELTA + k, _DELTA + k, 1.0),) for k in range(3)),
 )
+_GREEN_AT_REST = 0.5  # ½|φ'|²
 _THIN = 1e-12  # second moments across relative to those along, below which round-off is too large
 _PARALLEL = 1e-6  # sine of the angle between up and the beam, below which it gives no direction
 
@@ -82,6 +83,12 @@ class Beams(Summarized):
     lengths: Array
     axes: Array
     _inertia: tuple[Array, Array, Array]
+
+    def expanded(self, thermal_strain: Array) -> Beams:
+        """Return beams whose elements are free of stress where they are longer by α ΔT [m]."""
+        rest = self.energy.rest.copy()
+        rest[:, 0] *= (1.0 + thermal_strain) ** (2 if rest[0, 0] == _GREEN_AT_REST else 1)
+        return replace(self, energy=self.energy.at_rest(rest))
 
     def particles(self, nodes: Nodes) -> IntArray:
         """Return the particles [k, 4] of nodes of the mesh.
@@ -310,7 +317,7 @@ def _numbers(properties: _Properties, lengths: Array, formulation: Formulation) 
     m, L = len(lengths), lengths
     B = np.column_stack([properties.bending, properties.torsion])
     rest, stiffness, stress = np.zeros((m, 9)), np.zeros((m, 9)), np.zeros((m, 9))
-    rest[:, 0] = 0.5 if formulation == "green" else 1.0
+    rest[:, 0] = _GREEN_AT_REST if formulation == "green" else 1.0
     stiffness[:, 0] = properties.axial * L
     for at, shear, bending in ((1, properties.shear[:, 0], B[:, 1]), (2, properties.shear[:, 1], B[:, 0])):
         stiffness[:, at] = L / (1.0 / shear + L * L / (12.0 * bending))

@@ -684,6 +684,7 @@ class Joints(Mapping[str, Connection]):
         self.products = Products([pair for joint in joints.values() for pair in joint.products.padded(8)])
         self.offset = np.concatenate([joint.offset for joint in joints.values()])
         self.size, self._time = c, 0.0
+        self._inverse: tuple[Masses, NDArray[np.int64], sp.csr_array] | None = None
         self._drives = [
             drive
             for joint, part in zip(joints.values(), self.parts, strict=True)
@@ -781,7 +782,6 @@ class Joints(Mapping[str, Connection]):
                 )
         if not self or not (self.single >= 0).any():
             return
-        coupled = None if system.is_lumped else abs(sp.csr_array(system.mass) - sp.diags_array(nodal_mass(system)))
         of_frames = np.zeros(system.n_nodes, bool)
         of_frames[self._of_joints().nodes] = True
         for condition, node in enumerate(self.single.tolist()):
@@ -791,7 +791,6 @@ class Joints(Mapping[str, Connection]):
                 "is held or moved by a support": system.fixed[node].any(),
                 "is a particle of a frame; join frames by a rigid Joint": of_frames[node],
                 "has no mass": system.massless[node],
-                "has a consistent mass; take lumped masses": coupled is not None and coupled[[node]].data.any(),
             }
             for reason, holds in reasons.items():
                 if holds:
@@ -885,7 +884,7 @@ class Joints(Mapping[str, Connection]):
     def effective_masses(self, system: Masses, q: Array) -> Array:
         """Return 1/(G M⁻¹ Gᵀ) [c] of each condition alone, in kg or kg m²."""
         gradients = self.gradients(q)
-        return 1.0 / np.einsum("cai,ca->c", gradients**2, 1.0 / np.asarray(system.mass)[self.nodes])
+        return 1.0 / np.einsum("cai,ca->c", gradients**2, 1.0 / nodal_mass(system)[self.nodes])
 
     # -- at a state -----------------------------------------------------------------------------------------------
 
@@ -917,14 +916,40 @@ class Joints(Mapping[str, Connection]):
         moved = np.empty_like(resultants)
         moved[framed] = np.einsum("kij,kj->ki", frames.compliance(system, q)[of[framed]], resultants[framed])
         nodes, mass = -1 - of[~framed], nodal_mass(system)
-        moved[~framed, :3] = np.where(system.fixed[nodes], 0.0, 1.0 / mass[nodes][:, None]) * resultants[~framed, :3]
-        moved[~framed, 3:] = 0.0
+        moved[~framed] = 0.0
+        if system.is_lumped:
+            free = ~system.fixed[nodes]
+            moved[~framed, :3] = np.where(free, 1.0 / mass[nodes][:, None], 0.0) * resultants[~framed, :3]
         _, place = np.unique(np.where(framed, of, len(frames) - 1 - of), return_inverse=True)
         columns, rows = (6 * place[:, None] + np.arange(6)).ravel(), np.repeat(condition, 6)
         shape = self.size, 6 * (int(place.max()) + 1)
         G = sp.csr_array((resultants.ravel(), (rows, columns)), shape=shape)
         by_force = sp.csr_array((moved.ravel(), (rows, columns)), shape=shape)
-        return _least(sp.csr_array(by_force @ G.T), rates)
+        matrix = by_force @ G.T
+        if not system.is_lumped and len(nodes):
+            used, inverse = self._inverse_mass(system, nodes)
+            columns = 3 * np.searchsorted(used, nodes)[:, None] + np.arange(3)
+            entries = resultants[~framed, :3].ravel(), (np.repeat(condition[~framed], 3), columns.ravel())
+            of_nodes = sp.csr_array(entries, shape=(self.size, 3 * len(used)))
+            matrix = matrix + of_nodes @ inverse @ of_nodes.T
+        return _least(sp.csr_array(matrix), rates)
+
+    def _inverse_mass(self, system: Masses, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], sp.csr_array]:
+        """Return which nodes there are, ascending, and the rows and columns of M⁻¹ that are theirs, in 1/kg."""
+        if self._inverse is None or self._inverse[0] is not system:
+            from scipy.sparse.linalg import splu
+
+            used = np.unique(nodes)
+            found = np.zeros((len(used), 3, len(used), 3))
+            for i in range(3):
+                free = np.flatnonzero(~system.fixed[:, i] & ~system.massless)
+                own = np.flatnonzero(np.isin(used, free))
+                unit = np.zeros((len(free), len(own)))
+                unit[np.searchsorted(free, used[own]), np.arange(len(own))] = 1.0
+                solved = splu(sp.csc_matrix(sp.csr_array(system.mass)[free][:, free])).solve(unit)
+                found[own[:, None], i, own, i] = solved[np.searchsorted(free, used[own])]
+            self._inverse = system, used, sp.csr_array(found.reshape(3 * len(used), -1))
+        return self._inverse[1:]
 
     def accelerations(self, system: Masses, q: Array, v: Array, a: Array) -> Array:
         """Return the accelerations [n, 3] with joints, given those without."""
@@ -949,7 +974,7 @@ class Joints(Mapping[str, Connection]):
     def keep_along(self, system: Masses, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return rigid velocities and accelerations [n, 3] of frames made those that joints allow, none being given."""
         frames = self._of_joints()
-        if self.has_many:
+        if self.has_many or not system.is_lumped:
             v, a = frames.rigid_motion(system, q, self.velocities(system, q, v), a)
             return v, self.accelerations(system, q, v, a)
         of, ends, rooms = self.conditions, self.ends, along_rooms(self.size)

@@ -115,6 +115,10 @@ class QuadraticMeasures(KernelEnergy):
         measures = self.terms, self.rest, self.stiffness, self.stress
         return QuadraticMeasures(self.nodes + np.int32(first), self.weights, *measures)
 
+    def at_rest(self, rest: Array) -> QuadraticMeasures:
+        """Return the energy of other measures at rest [m, i], as of what is warmer."""
+        return QuadraticMeasures(self.nodes, self.weights, self.terms, rest, self.stiffness, self.stress)
+
     def strains(self, x: Array) -> Array:
         """Return the measures ε [m, i] at the positions x [m, k, 3] in m."""
         return self._products(x, self.weights) - self.rest

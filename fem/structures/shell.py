@@ -214,6 +214,18 @@ class Shells(Summarized):
     _masses: dict[str, Array]
     _moments: Array
 
+    def expanded(self, thermal_strain: Mapping[str, Array]) -> Shells:
+        """Return shells whose elements are free of stress where they are larger by α ΔT [m], of each energy.
+
+        Their metric is s² times that at rest, s = 1 + α ΔT, what is linear in it and in directors s times.
+        """
+        energies = {}
+        for name, energy in self.energies.items():
+            kind = _KINDS[0] if energy.terms == _KINDS[0].measures else _KINDS[1]
+            power = np.repeat([2, 1, 1], kind.split)
+            energies[name] = energy.at_rest(energy.rest * (1.0 + thermal_strain[name][:, None]) ** power)
+        return replace(self, energies=energies)
+
     def particles(self, nodes: Nodes) -> IntArray:
         """Return the particles [k, 2] of nodes of the mesh, or [k, 4] of nodes on folds.
 

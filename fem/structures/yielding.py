@@ -14,14 +14,14 @@ from __future__ import annotations
 from typing import Annotated, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import positive
 from symplex.errors import MaterialError
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import kernel
-from symplex.fem.measures.inelastic_bars import LengthLaw
+from symplex.fem.measures.inelastic_bars import LengthLaw, of_some_bars
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.plastic_points import BACK, RATE, RECOVERY, START, flow, work_between
 
@@ -75,6 +75,11 @@ class YieldingBar(LengthLaw):
         for what, values, unit in (("section", self.section, "m²"), ("natural length", self.length, "m")):
             if not (values.ndim < 2 and ((values > 0.0) & (values < np.inf)).all()):
                 raise MaterialError(f"YieldingBar: the {what} must be positive, got {values.min():g} {unit}.")
+
+    def of_some(self, chosen: NDArray[np.integer]) -> YieldingBar:
+        """Return the law of chosen bars alone."""
+        section, length = (of_some_bars(values, chosen) for values in (self.section, self.length))
+        return YieldingBar(self.young, section, length, self.hardening)
 
     def energy(self, length: Array, z: Array) -> Array:
         """Return ψ [m] in J: of the elastic strain and of kinematic hardening."""

@@ -270,9 +270,13 @@ def test_constants_of_several_temperatures_are_the_first_where_there_is_no_tempe
     assert (material["young"], material["density"]) == (2e11, 7800.0)
     cold = table.replace("0.3, 20.", "0.3, -20.")
     imported = import_deck(write(tmp_path, cold), tmp_path / "cold")
-    assert "from -20 on; without temperatures programs take others" in str(imported.reasons[0])
-    heated = table.replace("*BOUNDARY", "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n*BOUNDARY", 1)
+    assert "from -20 on; without temperatures programs take different ones" in str(imported.reasons[0])
+    heated = table.replace("*BOUNDARY", "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 60.\n*BOUNDARY", 1)
     imported = import_deck(write(tmp_path, heated), tmp_path / "heated")
+    material = tables_of(imported)["body"][0]["material"]
+    assert material["young"] == pytest.approx(1.5e11)
+    uneven = heated.replace("ALL, 60.\n", "ALL, 60.\nLEFT, 70.\n")
+    imported = import_deck(write(tmp_path, uneven), tmp_path / "uneven")
     assert "constants of 'STEEL' depend on temperature, which line" in str(imported.reasons[0])
 
 

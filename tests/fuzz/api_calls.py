@@ -1017,6 +1017,13 @@ def calls() -> dict[str, Call]:
             values=0.01,
             stiffness=10.0,
         ),
+        "ThermalLoad": _call(
+            sx.actions.ThermalLoad,
+            lambda made: finite(made(0.5, POINTS, V)),
+            solid=ELASTIC,
+            thermal_strain=np.full(len(POINTS), 1e-3),
+            history=[[0.0, 1.0], [0, 1]],
+        ),
         "EnergyLoad": _call(
             sx.actions.EnergyLoad,
             lambda made: finite(made(0.5, POINTS, V)),
@@ -1160,6 +1167,21 @@ def calls() -> dict[str, Call]:
         "ZhangSkeel": _call(sx.ZhangSkeel, move, **step, beta=0.4, variant="full", stiff=()),
         "all_pairs": _call(sx.measures.all_pairs, n=4),
         "bar_mass": _call(sx.actions.bar_mass, finite, points=POINTS, pairs=PAIRS, density=10.0, area=0.1, n_nodes=4),
+        "ball": _call(
+            sx.meshes.ball, radius=1.0, cells=(1, 2), inner=0.5, symmetry="xyz", grading=2.0, split="hexahedra", order=1
+        ),
+        "cylinder": _call(
+            sx.meshes.cylinder,
+            radius=1.0,
+            length=1.0,
+            cells=(1, 2, 1),
+            inner=0.5,
+            degrees=90.0,
+            grading=2.0,
+            split="hexahedra",
+            order=1,
+        ),
+        "mapped": _call(sx.meshes.mapped, mesh=BLOCK, shape=lambda x: 2.0 * x),
         "box": _call(sx.box, size=(1.0, 1.0, 1.0), cells=(1, 1, 1), split="24", origin=(0.0, 0.0, 0.0)),
         "bundled": _call(sx.bundled, name="bracket"),
         "consistent_bar_mass": _call(

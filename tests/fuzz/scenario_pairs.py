@@ -98,6 +98,7 @@ ROPES = {"name": "ropes", "body": "cube", "group": "z_max", "to": [0.05, 0.05, 0
 def samples() -> dict[tuple[str, str], Data]:
     """Return the samples by table and variant; the first word of a variant is the table's kind, where it has kinds."""
     cube, body = {"body": [CUBE]}, lambda **keys: {"body": [CUBE | keys]}
+    warm = body(material=SOFT | {"expansion": 1e-5})
     viscous = SOFT | {"viscous": [{"ratio": 0.3, "time": 0.002}], "viscosity": 2.0}
     halves = {"soft": [[0, 0, 0], [0.05, 0.1, 0.1]], "hard": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     parts = {"name": "parts", "mesh": HEXAHEDRA | {"regions": halves}, "translate": [1, 0, 0]}
@@ -183,6 +184,9 @@ def samples() -> dict[tuple[str, str], Data]:
             "point_mass": [BALL],
             "pretension": [{"name": "cut", "body": "cube", "node": "ball", "point": [0.05, 0, 0], "normal": [1, 0, 0]}],
         },
+        ("temperature", ""): warm | {"temperature": [{"body": "cube", "change": "10*x"}]},
+        ("temperature", "with a history"): warm
+        | {"temperature": [{"name": "fire", "body": "cube", "change": 10, "history": SINE}]},
         ("velocity", ""): cube | {"velocity": [{"body": "cube", "group": "z_max", "velocity": [0, 0, 0.1]}]},
         ("rigid_body", "free"): {"rigid_body": [PEBBLE]},
         ("rigid_body", "pivot"): {"rigid_body": [top | {"pivot": [0.6, 0, -0.05], "angular_velocity": [0, 0, 9]}]},

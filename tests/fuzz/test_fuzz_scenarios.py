@@ -313,6 +313,9 @@ def cases_of_conditions(dt: float) -> Iterator[Data]:
     ring |= {"cylindrical": {"point": [-1, 0, 0], "axis": [0, 0, 1], "fixed": ["tangential"]}}
     pulled = {"name": "pulled", "body": "cube", "group": "z_max", "field": ["0.01*x", "0", "0.01*z"], "history": SINE}
     yield case(momentum, support=[slope, ring])
+    driven = [slope | {"displacement": [0, 0.001, 0.002], "history": SINE}, ring | {"velocity": [0, 0.1, 0]}]
+    yield case(momentum, support=driven)
+    yield case({"kind": "newmark", "dt": "auto"}, support=[slope | {"acceleration": [0, 1, 2], "history": TABLE}])
     yield case(momentum, support=[pulled])
     record = {"kind": "table", "times": [0, 0.002, 0.02], "factors": [0, 1, 0]}
     ground = STILL | {"name": "ground", "acceleration": [1, 0, 0], "history": record, "baseline": "rest"}
@@ -433,6 +436,12 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     parted = case({"kind": "newmark"})
     parted["body"] = [parts, parted["body"][0] | {"instance": copies, "translate": [0.3, 0, 0]}]
     yield parted
+    eighth = {"radius": 0.05, "inner": 0.02, "cells": [1, 2], "symmetry": "xyz", "grading": 2, "split": "pyramids"}
+    sector = {"radius": 0.05, "inner": 0.02, "length": 0.1, "cells": [1, 2, 1], "degrees": 90, "grading": 2}
+    shaped = case({"kind": "newmark"})
+    for mesh in ({"ball": eighth}, {"cylinder": sector}, BOX | {"map": ["x + y*z", "y", "2*z"]}):
+        shaped["body"].append({"name": f"b{len(shaped['body'])}", "mesh": mesh, "material": SOFT, "quadratic": True})
+    yield shaped
     glue = {"name": "glue", "kind": "surface", "body": "upper", "group": "z_min", "to": "cube", "stiffness": 1e4}
     glued = case({"kind": "energy-momentum", "dt": 5e-4}, tie=[glue])
     upper = glued["body"][0] | {"name": "upper", "translate": [0, 0, 0.1], "mesh": BOX | {"cells": [2, 2, 1]}}
@@ -455,6 +464,10 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     ortho = {"law": "anisotropic", "moduli": [2e6, 1e6, 1e6], "poisson_ratios": [0.2, 0.3, 0.3], "density": 1000}
     ortho |= {"shear_moduli": [4e5, 4e5, 4e5], "axes": [[1, 1, 0], [0, 1, 0]]}
     yield case({"kind": "energy-momentum", "dt": 5e-4}, constraint=[flat], body={"material": ortho})
+    wood = {"young": 1e6, "poisson": 0.3, "density": 1000, "expansion": 1e-5}
+    field = {"body": "cube", "group": "x_max", "change": "10*x"}
+    fire = field | {"name": "fire", "change": 10, "history": {"kind": "ramp", "duration": 1e-3}}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": wood}, temperature=[field, fire])
     halves = {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra"}
     halves["regions"] = {"all": [[0, 0, 0], [0.1, 0.1, 0.1]], "end": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     ball = {"name": "turns", "position": [0, 0, 0.5], "mass": 0.01}

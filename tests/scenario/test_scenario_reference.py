@@ -99,6 +99,7 @@ def test_every_key_has_a_sentence_and_an_example():
 @pytest.mark.parametrize(("key", "word"), KINDS)
 def test_examples_are_valid(key, word, tmp_path):
     (tmp_path / "tool.stl").write_text(inward_stl())
+    (tmp_path / "warm.csv").write_text("node,K\n0,10\n3,20\n")
     (tmp_path / "record.csv").write_text("t (s),factor\n0,0\n0.5,0.5\n1,1\n")
     (tmp_path / "spectrum.csv").write_text("f (Hz),S_a (g)\n1,0.2\n10,0.5\n50,0.2\n")
     (tmp_path / "part.msh").write_text(PART)

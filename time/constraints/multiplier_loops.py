@@ -5,15 +5,12 @@ Constraints in Python, and sparse matrices, have no compiled form and are called
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.form_table import Table, write
+from symplex.fem.compiled.records import Counts, Indices, Integer, Numbers, Record, Rows
+from symplex.fem.form_table import CallRows, Table, write
 from symplex.time.constraints.multiplier_matrix import factorise_band, solve_band
 
 _EPS = float(np.finfo(float).eps)
@@ -27,14 +24,16 @@ VALUES, GRADIENTS, FACTORS, SOLUTION = range(4)
 CALLED, VIOLATED, SINGULAR, TURNED = range(4)
 
 
-class Conditions(NamedTuple):
+class Conditions(Record):
     """All conditions of a motion.
 
     Attributes
     ----------
-    table, slopes : Table
-        Of g, and of ∇g.
-    in_python, is_banded : bool
+    values, slopes : int64 [k, 7]
+        The rows of the table of g, and of that of ∇g.
+    values_kernel, slopes_kernel : int
+        What reads them.
+    in_python, is_banded : int
         Whether a constraint has no loops, and whether the matrix is a banded one.
     back : int
         The address of what is called back.
@@ -60,29 +59,31 @@ class Conditions(NamedTuple):
         Why there is no next state, and of which condition that is true.
     """
 
-    table: Table
-    slopes: Table
-    in_python: bool
-    is_banded: bool
-    back: int
-    rows: IntArray
-    nodes: IntArray
-    first: IntArray
-    second: IntArray
-    slots: IntArray
-    inverse_mass: Array
-    band: Array
-    entries: Array
-    order: IntArray
-    diagonal: IntArray
-    shift: Array
-    floor: Array
-    excess: Array
-    solution: Array
-    work: Array
-    at: Array
-    later: Array
-    problem: NDArray[np.int64]
+    values: CallRows
+    values_kernel: Integer
+    slopes: CallRows
+    slopes_kernel: Integer
+    in_python: Integer
+    is_banded: Integer
+    back: Integer
+    rows: Indices
+    nodes: Indices
+    first: Indices
+    second: Indices
+    slots: Indices
+    inverse_mass: Rows
+    band: Rows
+    entries: Numbers
+    order: Indices
+    diagonal: Indices
+    shift: Numbers
+    floor: Numbers
+    excess: Numbers
+    solution: Numbers
+    work: Numbers
+    at: Rows
+    later: Rows
+    problem: Counts
 
 
 @kernel
@@ -173,7 +174,7 @@ def _write_gradients(c):
     """Set the later gradients to those at the positions; return whether that was possible."""
     if c.in_python:
         return _has(c, GRADIENTS)
-    write(c.slopes, c.at, c.at, c.later)
+    write_gradients_at(c, c.at, c.later)
     return True
 
 
@@ -182,14 +183,14 @@ def _write_values(c):
     """Set the excess to g at the positions; return whether that was possible."""
     if c.in_python:
         return _has(c, VALUES)
-    write(c.table, c.at, c.at, c.excess)
+    write(Table(c.later, c.values, False, c.values_kernel), c.at, c.at, c.excess)
     return True
 
 
 @kernel
 def write_gradients_at(c, q, out):
     """Set out to the gradients at positions q [n, dim], of conditions that have loops."""
-    write(c.slopes, q, q, out)
+    write(Table(c.later, c.slopes, False, c.slopes_kernel), q, q, out)
 
 
 @kernel

@@ -145,17 +145,32 @@ class Multipliers:
         matrix, found = self._matrix, condition_tables(list(self.constraints.values()), self.system.dim)
         tables = condition_tables([], self.system.dim) if found is None else found
         assert tables is not None, "none is in Python"
-        entries = matrix.values.ravel()
-        band, order = (
-            (matrix.values, matrix.order) if isinstance(matrix, BandMatrix) else (np.zeros((0, 1)), self._rows)
+        values, slopes = tables
+        is_banded, shift = isinstance(matrix, BandMatrix), self._shift()
+        return Conditions(
+            values=values.rows,
+            values_kernel=values.kernel,
+            slopes=slopes.rows,
+            slopes_kernel=slopes.kernel,
+            in_python=found is None,
+            is_banded=is_banded,
+            back=self._back.address,
+            rows=self._rows,
+            nodes=self._nodes,
+            first=first,
+            second=second,
+            slots=matrix.slots,
+            inverse_mass=self.inverse_mass,
+            band=matrix.values if is_banded else np.zeros((0, 1)),
+            entries=matrix.values.ravel(),
+            order=matrix.order if is_banded else self._rows,
+            diagonal=matrix.diagonal[: len(shift)],
+            shift=shift,
+            at=np.zeros_like(self.inverse_mass),
+            later=self.empty_gradients(),
+            problem=np.zeros(2, np.int64),
+            **{room: np.zeros(self.size) for room in ("floor", "excess", "solution", "work")},
         )
-        kinds = found is None, isinstance(matrix, BandMatrix), self._back.address
-        floor, excess, solution, work = (np.zeros(self.size) for _ in range(4))
-        rooms = floor, excess, solution, work, np.zeros_like(self.inverse_mass), self.empty_gradients()
-        places = self._rows, self._nodes, first, second, matrix.slots
-        shift = self._shift()
-        factors = self.inverse_mass, band, entries, order, matrix.diagonal[: len(shift)], shift
-        return Conditions(*tables, *kinds, *places, *factors, *rooms, np.zeros(2, np.int64))
 
     def _shift(self) -> Array:
         """Return by which part [c] the diagonal is larger: of joints, which may be redundant; none without joints."""

@@ -22,11 +22,13 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.calls import Call, add_rows, kept_table_of, rows_of, run
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.kernels import kernel
-from symplex.fem.energies.neighbour_list import Nearby
+from symplex.fem.energies.neighbour_list import Nearby, Stiffness
 from symplex.fem.some_stencils import SomeStencils
 from symplex.fem.system import System
 from symplex.time.explicit.kicks import drifted, kicked, leaves
 
+_TIMES = 4  # products for a bound of frequencies, which is then some 2 % too large
+_LEAST = 0.1  # part of the bound by which the matrix is shifted: (A + σ 1) x has the ratios of A to within σ
 _COMPLETE = 0.5  # of its margin, up to which nodes may have moved since a list was found
 
 
@@ -50,13 +52,15 @@ class ContactLevel:
         Positions and velocities of all nodes after `advance`, the latter before the last half kick by V_s.
     slow : float64 [n, dim]
         Accelerations by V_s at its beginning.
+    touching : int [t]
+        The nodes that may meet.
     """
 
     def __init__(self, system: System, touching: NDArray[np.bool_], nodes: IntArray, calls: Sequence[Call]):
         self._system, self._nodes, self._calls = system, nodes, list(calls)
         self._index = np.full(system.n_nodes, -1, np.int32)
         self._index[nodes] = np.arange(len(nodes), dtype=np.int32)
-        self._touches = touching
+        self._touches, self.touching = touching, np.flatnonzero(touching)
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])[nodes]
         self._stencils = kept_table_of(rows_of(forms.GRADIENT, self._calls).tolist(), self._calls)
         self.q, self.v, self.slow = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
@@ -151,16 +155,73 @@ class ContactLevel:
         return True
 
 
+def largest_frequency_of(parts: Sequence[Stiffness | None], inverse_mass: Array) -> float:
+    """Return a bound in rad/s of the frequencies that stiffness bounded by parts has, by 1/M [n, dim] of the nodes.
+
+    ω² ≤ max (M⁻¹|K| x)_i/x_i for any x > 0 (Collatz and Wielandt), the nearer the more often x is multiplied by M⁻¹|K|.
+    """
+    known = [part for part in parts if part is not None and len(part.nodes)]
+    if not known:
+        return 0.0
+    widest = max(part.nodes.shape[1] for part in known)
+    nodes, factors = (
+        np.concatenate([np.pad(rows, ((0, 0), (0, widest - rows.shape[1]))) for rows in arrays])
+        for arrays in ([part.nodes for part in known], [part.factors for part in known])
+    )
+    stiffness = np.concatenate([part.stiffness for part in known])
+    return float(np.sqrt(_bound_eigenvalue(nodes, factors, stiffness, inverse_mass.max(axis=1), _TIMES)))
+
+
+@kernel
+def _bound_eigenvalue(nodes, factors, stiffness, over, times):
+    """Return that bound of the eigenvalues of diag(over) Σ k_r g_r g_rᵀ, by so many products."""
+    bound, x = np.inf, np.ones(len(over))
+    for _ in range(times):
+        y, largest = np.zeros(len(over)), 0.0
+        for r in range(len(nodes)):
+            total = 0.0
+            for a in range(nodes.shape[1]):
+                total += factors[r, a] * x[nodes[r, a]]
+            total *= stiffness[r]
+            for a in range(nodes.shape[1]):
+                y[nodes[r, a]] += factors[r, a] * total
+        for n in range(len(over)):
+            y[n] *= over[n]
+            largest = max(largest, y[n] / x[n])
+        bound = min(bound, largest)
+        if bound == 0.0:
+            return bound
+        for n in range(len(over)):
+            x[n] = y[n] / bound + _LEAST * x[n]  # what nothing is stiff for stays above zero
+    return bound
+
+
+@kernel
+def farthest_in_step(q, v, a, inverse_mass, h, nodes, at):
+    """Return how far in m nodes would be, after the drift of a step h, from where they were at, and from q [n, dim]."""
+    before, now = 0.0, 0.0
+    for n in nodes:
+        from_at, from_q = 0.0, 0.0
+        for i in range(q.shape[1]):
+            end = q[n, i]
+            if inverse_mass[n, i] > 0.0:
+                end, _ = drifted(q[n, i], v[n, i], a[n, i], 0.5 * h, h)
+            from_at += (end - at[n, i]) ** 2
+            from_q += (end - q[n, i]) ** 2
+        before, now = max(before, from_at), max(now, from_q)
+    return before**0.5, now**0.5
+
+
 @kernel
 def _begin(q, v, a, h, nodes, own_a, slow, new_q, new_v, own_v):
     """Do the first half kick by V_s, and let all nodes drift; set own_v [m] to the velocities of the level."""
+    at, speed, kick, ends, speeds = q.ravel(), v.ravel(), slow.ravel(), new_q.ravel(), new_v.ravel()
     slow[:] = a
     for k in range(len(nodes)):
         for i in range(q.shape[1]):
             slow[nodes[k], i] -= own_a[k, i]
-    for n in range(len(q)):
-        for i in range(q.shape[1]):
-            new_q[n, i], new_v[n, i] = drifted(q[n, i], v[n, i], slow[n, i], 0.5 * h, h)
+    for i in range(len(at)):
+        ends[i], speeds[i] = drifted(at[i], speed[i], kick[i], 0.5 * h, h)
     for k in range(len(nodes)):
         for i in range(q.shape[1]):
             own_v[k, i] = new_v[nodes[k], i]
@@ -187,12 +248,13 @@ def _take_parts(n, h, q, v, a, gradient, inverse_mass, rows, nodes, at, rooms):
 @kernel
 def _end(gradient, of_level, inverse_mass, h, nodes, own_a, before, v, a):
     """Do the last half kick by V_s, from velocities before it; set v, and a to the accelerations by V."""
+    slopes, over, start = gradient.ravel(), inverse_mass.ravel(), before.ravel()
+    ends, accelerations = v.ravel(), a.ravel()
     for k in range(len(nodes)):
         for i in range(v.shape[1]):
             gradient[nodes[k], i] -= of_level[k, i]
-    for n in range(len(v)):
-        for i in range(v.shape[1]):
-            a[n, i], v[n, i] = kicked(before[n, i], gradient[n, i], inverse_mass[n, i], 0.5 * h)
+    for i in range(len(slopes)):
+        accelerations[i], ends[i] = kicked(start[i], slopes[i], over[i], 0.5 * h)
     for k in range(len(nodes)):
         for i in range(v.shape[1]):
             a[nodes[k], i] += own_a[k, i]

@@ -1,5 +1,10 @@
-"""Kicks and drifts of coordinates, as explicit steps are made of them."""
+"""Kicks and drifts of coordinates, as explicit steps are made of them.
 
+Each product is fused with its sum where the processor can, whatever stands around it: a run does not depend on how its
+steps are divided among loops.
+"""
+
+from symplex.fem.compiled.fused import multiply_add
 from symplex.fem.compiled.kernels import inlined, uncounted_formula
 
 
@@ -7,14 +12,14 @@ from symplex.fem.compiled.kernels import inlined, uncounted_formula
 def kicked(v, gradient, inverse_mass, h):
     """Return a = −M⁻¹ gradient and v + h a."""
     a = -gradient * inverse_mass
-    return a, v + h * a
+    return a, multiply_add(h, a, v)
 
 
 @inlined
 def drifted(q, v, a, kick, h):
     """Return q + h (v + kick a) and v + kick a."""
-    v += kick * a
-    return q + h * v, v
+    v = multiply_add(kick, a, v)
+    return multiply_add(h, v, q), v
 
 
 @uncounted_formula

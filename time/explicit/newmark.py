@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, final
@@ -29,7 +29,7 @@ from symplex.fem.form_table import Table, form_table, write_gradient
 from symplex.fem.load_table import NO_LOADS, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
-from symplex.time.explicit.contact_level import ContactLevel
+from symplex.time.explicit.contact_level import ContactLevel, farthest_in_step, largest_frequency_of
 from symplex.time.explicit.kicks import drifted, kicked, leaves
 from symplex.time.implicit.generalized_alpha import newmark_scheme
 from symplex.time.implicit.implicit import IMPLICIT, IMPLICIT_COLUMNS, ImplicitMotion
@@ -43,7 +43,9 @@ from symplex.time.traits import Form, Trait, Use
 
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
-_BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
+_RESOLVED = 4.0  # contact_safety: a part of a step times a bound of the frequency of contact that acts
+_AHEAD = 0.25  # of the distance at which contact acts, how much nearer two nodes may come until that is found again
+BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
 _NO_PLACES = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0)  # as rows [..., 0, dim] of any dim
 
@@ -82,9 +84,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     contact_steps : int or "auto", default 1
         Into how many parts of equal size a step of the explicit member is divided for contact between bodies and the
         elements around it, from when they come within the distance at which contact acts until nothing is near;
-        ``"auto"``: as many as ``contact_safety`` asks for. Steps are as long as bodies that are apart allow, some ten
-        times as long. With friction, moving supports or parts with history all elements take the parts while bodies
-        meet; where that changes, energy may jump by what it oscillates by.
+        ``"auto"``: as many as the pairs that act ask for, so that a part times a bound of their frequency is at most
+        four times ``contact_safety``, and never fewer than before while contact lasts. Steps are as long as bodies
+        that are apart allow, some ten times as long. With friction, moving supports or parts with history all elements
+        take the parts while bodies meet; where that changes, energy may jump by what it oscillates by.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -194,8 +197,12 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         StepFailed
             If no step can be chosen, or something is not finite.
         """
-        steps = self._steps(system, state, math.inf) if self._divides(system) else self
-        return super(Newmark, steps).start(system, state)
+        if not self._divides(system):
+            return super().start(system, state)
+        motion = super(Newmark, self._divided(system, state)).start(system, state)
+        assert isinstance(motion, NewmarkMotion), "others divide no steps"
+        motion.divide_by_contact()
+        return motion
 
     def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
         """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
@@ -212,7 +219,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         UnstableStep, InvalidSystem, StepFailed
             As `start`.
         """
-        return self._steps(system, state, interval) if self._divides(system) else super().fit(system, state, interval)
+        if not self._divides(system):
+            return super().fit(system, state, interval)
+        dt = self._divided(system, state).dt
+        return replace(self, dt=dividing(float(dt), interval))
 
     def _divides(self, system: System) -> bool:
         """Return whether it is still to be found into how many steps one is divided where bodies meet."""
@@ -220,11 +230,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
             raise InvalidSystem("Newmark: contact_steps must be 1 for a system with frames, whose steps are Rattle's.")
         return self.contact_steps == "auto" and bool(system.changing)
 
-    def _steps(self, system: System, state: State, interval: float) -> Newmark:
+    def _divided(self, system: System, state: State) -> Newmark:
         """Return the method with a step for bodies that are apart, and the number of those where they meet."""
         apart, meeting = self._limits(system, state, apart=True)[1], self._limits(system, state)[1]
         dt = _finite(apart) if self.dt == "auto" else self.dt
-        dt = dividing(dt, interval) if interval < math.inf else dt
         # No more than needed where rounding alone divides a step.
         return replace(self, dt=dt, contact_steps=max(math.ceil(dt / meeting * (1.0 - 1e-12)), 1))
 
@@ -239,7 +248,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
             return ImplicitMotion(self, system, t0, dt, n)
         if system.frames:
             return RattleMotion(system, Rattle(dt, {}), t0, dt, n)
-        return NewmarkMotion(system, t0, dt, n, self._parts_in_contact, self.safety)
+        return NewmarkMotion(system, t0, dt, n, self._parts_in_contact, self.safety, self.contact_safety)
 
     @property
     def _parts_in_contact(self) -> int:
@@ -273,6 +282,33 @@ def _finite(dt: float) -> float:
     return dt
 
 
+def update_limit(
+    limit: Array, system: System, positions: Callable[[], Array], steepness: float, dt: float, safety: float
+) -> None:
+    """Set into how many parts steps dt in s are divided where elements of parts with history have become thin.
+
+    Parameters
+    ----------
+    limit : float64 [4]
+        The last limit found, the steepness there, parts of a step, their part of the limit.
+    system : System
+    positions : callable
+        Returns the positions [n, dim] in m.
+    steepness : float
+        The largest of its parts with history (`Inelastic.steepness`).
+    dt, safety : float
+    """
+    if not steepness:
+        return
+    last, at, _, share = limit
+    whole = not any(part.erodes for part in system.inelastic.values())  # otherwise what is gone would count
+    if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
+        last, at = stable_step(system, positions()), steepness
+        share = share or max(safety, min(dt / last, 1.0))
+    now = last * math.sqrt(at / steepness)
+    limit[:] = last, at, math.ceil(dt / (share * now) * (1.0 - 1e-9)), share
+
+
 # Rows of what steps with loads or inelastic parts need: positions at the start, the velocities that loads see at the
 # end, and the sum of compiled loads; and with moving supports velocities and the gradient at the start.
 START, SEEN, SUM, VELOCITY, GRADIENT, _ROWS = range(6)
@@ -292,14 +328,26 @@ class NewmarkMotion(FixedStepMotion):
 
     loads_at_ends = True
 
-    def __init__(self, system: System, t0: float, dt: float, n: int = 0, contact_steps: int = 1, safety: float = 0.8):
+    def __init__(
+        self,
+        system: System,
+        t0: float,
+        dt: float,
+        n: int = 0,
+        contact_steps: int = 1,
+        safety: float = 0.8,
+        contact_safety: float = 0.2,
+    ):
         super().__init__(system, t0, dt, n)
         self._flows, self._safety = part_with_history(system) is not None, safety
+        self._resolved = _RESOLVED * contact_safety
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
-        self._contact_steps = np.array(contact_steps)
+        # Into how many parts whole steps are divided, and those with contact on its level; 0 if these are as many.
+        self._contact_steps = np.array([contact_steps, 0])
         # 1 in the first column of nodes on the level of contact: nodal, so that ranks divide it as all that moves
         self._touched = np.zeros((system.n_nodes if system.changing else 0, system.dim))
+        self._bounded = np.zeros_like(self._touched)  # where these nodes were when their frequency was bounded
         self._level: ContactLevel | None = None
         self._met: bool | None = None  # whether bodies meet in the next step, if that is known
         self._gradient = np.zeros(shape)  # less the loads
@@ -320,7 +368,7 @@ class NewmarkMotion(FixedStepMotion):
         """Return the arrays that move, with the forces where supports do work against them, and how steps divide."""
         arrays = super().arrays() | ({"gradient": self._gradient} if self._moving else {})
         arrays |= {"limit": self._limit} if self._flows else {}
-        more = {"contact_steps": self._contact_steps, "touching": self._touched}
+        more = {"contact_steps": self._contact_steps, "touching": self._touched, "bounded": self._bounded}
         return arrays | (more if self.system.changing else {})
 
     @property
@@ -347,6 +395,10 @@ class NewmarkMotion(FixedStepMotion):
             self._gradient -= self._work.acting.sum(axis=0)
             self._internal.subtract_forces(q, q, 0.0, self._gradient, mean=False)
 
+    def divide_by_contact(self) -> None:
+        """Let the level of contact have as many parts as the pairs that act ask for."""
+        self._contact_steps[1] = 1
+
     def observe(self, t: float) -> None:
         """Set the accelerations of moving supports; all others are there."""
         if self._moving:
@@ -357,7 +409,7 @@ class NewmarkMotion(FixedStepMotion):
 
         It follows from the state alone, so that a motion does not depend on where it stops.
         """
-        parts = int(self._contact_steps)
+        parts = int(self._contact_steps[0])
         met, self._met = self._met, None  # as `_take_ahead` has found it for this step
         return parts if parts > 1 and (self._meets() if met is None else met) else 1
 
@@ -386,24 +438,16 @@ class NewmarkMotion(FixedStepMotion):
             self._find_limit(steps.n)
             if self._limit[2] > 1.0:
                 return 0
-            n = min(n, _BETWEEN_LIMITS - steps.n % _BETWEEN_LIMITS)
+            n = min(n, BETWEEN_LIMITS - steps.n % BETWEEN_LIMITS)
         return self._loop(n, steps)
 
     def _find_limit(self, n: int) -> None:
         """Set into how many parts the steps from the one with the number n on are divided."""
-        if not self._flows or n % _BETWEEN_LIMITS:
+        if not self._flows or n % BETWEEN_LIMITS:
             return
         parts = {name: part for name, part in self.system.inelastic.items() if part.history}
         steepness = max(part.steepness(self._q, self._internal.values[name]) for name, part in parts.items())
-        if not steepness:
-            return
-        last, at, _, share = self._limit
-        whole = not any(part.erodes for part in parts.values())  # otherwise what is gone would count
-        if not last or (whole and not at / 1.2 < steepness < 1.2 * at):
-            last, at = stable_step(self.system, self._q), steepness
-            share = share or max(self._safety, min(self.dt / last, 1.0))
-        limit = last * math.sqrt(at / steepness)
-        self._limit[:] = last, at, math.ceil(self.dt / (share * limit) * (1.0 - 1e-9)), share
+        update_limit(self._limit, self.system, lambda: self._q, steepness, self.dt, self._safety)
 
     @cached_property
     def _table_apart(self) -> Table | None:
@@ -416,7 +460,7 @@ class NewmarkMotion(FixedStepMotion):
             return 0
         touching, self._met = bool(self._touching.any()), None
         taken = 0 if touching else self._steps_apart(min(n, self._at_once))
-        if not taken and self._contact_steps > 1:
+        if not taken and self._contact_steps[0] > 1:
             self._met = None if touching else self._meets()
             taken = self._step_in_contact() if touching or self._met else 0
         if taken:
@@ -451,10 +495,14 @@ class NewmarkMotion(FixedStepMotion):
             for load in self._work.loads
         ):
             return 0  # friction belongs to the level of its contact
-        if not self._touching.any():
+        begins = not self._touching.any()
+        if begins:
             self._gather_touching()
         level = self._level = self._level or ContactLevel.around(self.system, self._touching)
-        if level is None or not level.advance(self._q, self._v, self._a, self.dt, int(self._contact_steps)):
+        if level is None:
+            return 0
+        parts = self._parts_of_level(level, begins)
+        if not level.advance(self._q, self._v, self._a, self.dt, parts):
             return 0
         gradient, h = self._gradient, self.dt
         gradient.fill(0.0)
@@ -469,6 +517,26 @@ class NewmarkMotion(FixedStepMotion):
         self._q[...] = level.q
         level.end(gradient, self._inverse_mass, h, self._v, self._a)
         return 1
+
+    def _parts_of_level(self, level: ContactLevel, begins: bool) -> int:
+        """Return how many parts of a step the level of contact takes, where bodies may just begin to meet.
+
+        If it is to be found, that is by the pairs that may act until nodes have gone far, so that it follows from the
+        state, and never fewer than before.
+        """
+        of_all, of_level = self._contact_steps.tolist()
+        if not of_level:
+            return of_all
+        changing, arrays = self.system.changing.values(), (self._q, self._v, self._a, self._inverse_mass)
+        ahead = _AHEAD * min(energy.reach for energy in changing)
+        gone, going = farthest_in_step(*arrays, self.dt, level.touching, self._bounded)
+        if begins or 2.0 * gone > ahead:
+            ahead = max(ahead, 2.0 * going)
+            known = [energy.stiffness_near(self._q, ahead) for energy in changing]
+            needed = math.ceil(self.dt * largest_frequency_of(known, self._inverse_mass) / self._resolved)
+            self._contact_steps[1] = of_level = max(needed, 1 if begins else of_level)
+            self._bounded[level.touching] = self._q[level.touching]
+        return of_level
 
     def _steps_apart(self, n: int) -> int:
         """Take up to n steps by the compiled loop as long as bodies stay apart; return how many."""
@@ -634,8 +702,11 @@ def _pass_over(q, v, a, gradient, inverse_mass, before, has_kick, after, has_dri
 @uncounted_formula
 def _pass(q, v, a, gradient, inverse_mass, rooms, has_kick, after, has_drift, kick, size, clears):
     """Kick coordinates for a time after a drift, if there was one, and let them do the next one, if there is one."""
-    # Both have their own loops: in one loop h a would be rounded before it is added, apart it is not, and a run
-    # would depend on its portions.
+    if has_kick and has_drift and len(rooms) == 0 and not clears:  # most steps, in one loop
+        for i in range(len(q)):
+            a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], after)
+            q[i], v[i] = drifted(q[i], v[i], a[i], kick, size)
+        return
     if has_kick:
         for i in range(len(q)):
             a[i], v[i] = kicked(v[i], gradient[i], inverse_mass[i], after)

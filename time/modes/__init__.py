@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".buckling": ("Buckling", "linear_buckling"),
         ".reduced_body": ("ReducedBody", "craig_bampton"),
+        ".floating": ("FlexibleBody", "flexible_body"),
         ".cyclic": ("CyclicModes", "cyclic_modes"),
         ".quadratic": ("ComplexModes", "complex_modes"),
         ".natural": ("Modes", "natural_modes"),

@@ -5,6 +5,8 @@ from symplex.time.modes.buckling import Buckling as Buckling
 from symplex.time.modes.buckling import linear_buckling as linear_buckling
 from symplex.time.modes.cyclic import CyclicModes as CyclicModes
 from symplex.time.modes.cyclic import cyclic_modes as cyclic_modes
+from symplex.time.modes.floating import FlexibleBody as FlexibleBody
+from symplex.time.modes.floating import flexible_body as flexible_body
 from symplex.time.modes.natural import Modes as Modes
 from symplex.time.modes.natural import natural_modes as natural_modes
 from symplex.time.modes.quadratic import ComplexModes as ComplexModes

@@ -279,38 +279,54 @@ def craig_bampton(system: System, state: State, boundary: Nodes, n: Annotated[in
         raise InvalidSystem(f"{who}: node {node} of the boundary is held by a support; leave it out.")
     if system.frames or system.joints:
         raise InvalidSystem(f"{who} does not take frames (beams, shells, rigid bodies) and joints; take solids.")
-    motions = SmallMotions(system, state)
+    b = len(nodes) * dim
+    motions, T, frequencies = shapes_of(who, system, state, nodes, np.eye(b), n)
     K, M = sp.csr_array(motions.matrix(motions.symmetric_stiffness)), sp.csr_array(motions.mass)
-    b = (dim * nodes[:, None].astype(np.int64) + np.arange(dim)).ravel()
-    held = system.fixed.copy()
-    held[nodes] = True
-    i = np.flatnonzero(~held.ravel())
-    T = np.zeros((system.n_nodes * dim, len(b) + n))
-    T[b, np.arange(len(b))] = 1.0
-    if len(i):
-        from scipy.sparse.linalg import splu
-
-        try:
-            T[i, : len(b)] = -splu(sp.csc_matrix(K[i][:, i])).solve(K[i][:, b].toarray())
-        except RuntimeError as error:
-            raise NoEquilibrium(f"{who}: the boundary does not hold the body; parts of it are loose.") from error
-    elif n:
-        raise InvalidSystem(f"{who}: all nodes are held or on the boundary, so there are no modes; give n = 0.")
-    frequencies = np.empty(0)
-    if n:
-        inside = System(system.mass, system.energies, dim=dim, fixed=held, massless=system.massless)
-        found = natural_modes(inside, inside.state(state.q), n)
-        if not (found.frequencies > 0.0).all():
-            raise NoEquilibrium(f"{who}: the boundary does not hold the body: a mode with it held is {found.kinds[0]}.")
-        T[:, len(b) :] = found.shapes.reshape(n, -1).T
-        frequencies = found.frequencies
     stiffness, mass = (np.asarray(T.T @ (A @ T)) for A in (K, M))
-    stiffness[len(b) :, : len(b)] = stiffness[: len(b), len(b) :] = 0.0  # but for rounding
+    stiffness[b:, :b] = stiffness[:b, b:] = 0.0  # but for rounding
     stiffness, mass = 0.5 * (stiffness + stiffness.T), 0.5 * (mass + mass.T)
     if system.is_lumped:
         own = np.asarray(system.mass)[nodes]
     else:
-        of_modes = mass[len(b) :, : len(b)]
-        left = np.linalg.eigvalsh(mass[: len(b), : len(b)] - of_modes.T @ of_modes)[0]
-        own = np.full(len(nodes), max(float(left), _ROUNDING * float(mass[: len(b), : len(b)].trace())))
+        of_modes = mass[b:, :b]
+        left = np.linalg.eigvalsh(mass[:b, :b] - of_modes.T @ of_modes)[0]
+        own = np.full(len(nodes), max(float(left), _ROUNDING * float(mass[:b, :b].trace())))
     return ReducedBody(nodes, state.q[nodes].copy(), frequencies, stiffness, mass, T, own)
+
+
+def shapes_of(
+    who: str, system: System, state: State, boundary: IntArray, given: Array, n: int
+) -> tuple[SmallMotions, Array, Array]:
+    """Return static shapes and fixed-interface modes [n_nodes·dim, c + n], in m, and frequencies [n] in Hz of these.
+
+    Shapes are of given displacements [b·dim, c] of the boundary. Without a boundary modes are those of the free body.
+    """
+    dim = system.dim
+    motions = SmallMotions(system, state)
+    K = sp.csr_array(motions.matrix(motions.symmetric_stiffness))
+    b = (dim * boundary[:, None].astype(np.int64) + np.arange(dim)).ravel()
+    held, count = system.fixed.copy(), given.shape[1]
+    held[boundary] = True
+    i = np.flatnonzero(~held.ravel())
+    T = np.zeros((system.n_nodes * dim, count + n))
+    T[b, :count] = given
+    if len(i) and count:
+        from scipy.sparse.linalg import splu
+
+        try:
+            T[i, :count] = -splu(sp.csc_matrix(K[i][:, i])).solve(K[i][:, b] @ given)
+        except RuntimeError as error:
+            raise NoEquilibrium(f"{who}: the boundary does not hold the body; parts of it are loose.") from error
+    elif n and not len(i):
+        raise InvalidSystem(f"{who}: all nodes are held or on the boundary, so there are no modes; give n = 0.")
+    if not n:
+        return motions, T, np.empty(0)
+    inside = System(system.mass, system.energies, dim=dim, fixed=held, massless=system.massless)
+    rigid = 0 if len(boundary) else 6
+    found = natural_modes(inside, inside.state(state.q), n + rigid)
+    kinds = found.kinds[rigid:]
+    if any(kind != "vibration" for kind in kinds):
+        loose = next(kind for kind in kinds if kind != "vibration")
+        raise NoEquilibrium(f"{who}: the boundary does not hold the body: a mode with it held is {loose}.")
+    T[:, count:] = found.shapes[rigid:].reshape(n, -1).T
+    return motions, T, found.frequencies[rigid:]

@@ -1,0 +1,155 @@
+"""Metals, viscous bodies, bonds and erosion by ``mpiexec``: the bits of one process in explicit steps."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from reference.on_ranks import run
+from symplex.base.checkpoint import load_checkpoint
+
+FLOW = """
+title = "A bar of metal flows at a wall and loses elements, its cap comes off"
+[[body]]
+name = "bar"
+mesh = { box = [0.0032, 0.0032, 0.008], cells = [2, 2, 5], split = "hexahedra" }
+formulation = "mean-dilatation"
+material = { young = 117e9, poisson = 0.35, density = 8930, yield_stress = 4e8, hardening = 1e8, failure_strain = 1.0 }
+velocity = [0, 0, -400]
+
+[[body]]
+name = "cap"
+mesh = { box = [0.0032, 0.0032, 0.0016], cells = [2, 2, 1], split = "hexahedra" }
+material = { young = 1e9, poisson = 0.3, density = 1000, viscous = [{ ratio = 0.3, time = 1e-6 }] }
+translate = [0, 0, 0.008]
+velocity = [0, 20, -390]
+
+[[truss]]
+name = "wire"
+mesh = { line = 0.002, bars = 2 }
+translate = [0.01, 0, 0]
+section = 1e-6
+material = { young = 200e9, density = 7850, yield_stress = 2e5, hardening = 1e9 }
+velocity = [0, 30, 0]
+angular_velocity = [0, 0, 1e4]
+
+[[cohesive]]
+name = "glue"
+body = "bar"
+to = "cap"
+strength = 5e6
+fracture_energy = 30
+
+[[obstacle]]
+name = "wall"
+kind = "half-space"
+point = [0, 0, 0]
+normal = [0, 0, 1]
+stiffness = 1e7
+
+[[probe]]
+name = "foot"
+body = "bar"
+points = [[0.0, 0.0, 0.0]]
+quantities = ["plastic_strain"]
+
+[[probe]]
+name = "crack"
+body = "glue"
+quantities = ["damage"]
+reduce = ["sum"]
+
+[integrator]
+kind = "newmark"
+
+[run]
+duration = 4e-6
+samples = 4
+frames = 2
+[output]
+pictures = false
+"""
+PERFORATION = Path(sx.__file__).parent / "examples" / "perforation.toml"
+HIDING = """
+import symplex as sx
+with sx.parallel.Ranks(hides=True) as ranks:
+    sx.simulate("flow.toml", "hidden", progress=False, ranks=ranks)
+"""
+
+
+def assert_same(one, other):
+    """Check that two folders hold the same motion to the bit, and histories to the rounding of sums."""
+    first, second = (load_checkpoint(folder / "checkpoint.npz").motion for folder in (one, other))
+    assert first.keys() | {"exact_work"} == second.keys()
+    assert len([name for name in first if name.startswith("internal ")]) == 4
+    for name, array in first.items():
+        if name != "work":
+            np.testing.assert_array_equal(second[name], array, err_msg=name)
+    for name in ("probe-foot.csv", "probe-crack.csv"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    a, b = (sx.read_history(folder / "history.csv") for folder in (one, other))
+    assert list(a) == list(b)
+    units = {name: column.unit for name, column in a.columns.items()}
+    for name, rows in a.items():
+        size = max(np.abs(other).max() for of, other in a.items() if units[of] == units[name])
+        np.testing.assert_allclose(b[name], rows, rtol=1e-13, atol=1e-14 * size, err_msg=name)
+    a, b = (sx.read_series(folder / "motion.vtkhdf") for folder in (one, other))
+    assert len(a) == len(b)
+    for field, of_blocks in a.frame(len(a) - 1).cell_data.items():
+        for block, values in of_blocks.items():
+            np.testing.assert_array_equal(b.frame(len(b) - 1).cell_data[field][block], values, err_msg=field)
+
+
+@pytest.fixture
+def flow(tmp_path):
+    """The scenario, and what one process computes of it."""
+    (tmp_path / "flow.toml").write_text(FLOW, "utf-8")
+    sx.simulate(tmp_path / "flow.toml", tmp_path / "one", progress=False)
+    return tmp_path
+
+
+def test_two_ranks_flow_break_and_erode_as_one_process(flow):
+    done = run(2, flow, "flow.toml", "--output", "two", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_same(flow / "one", flow / "two")
+    history = sx.read_history(flow / "two" / "history.csv")
+    assert history["work_glue"][-1] == pytest.approx(-30.0 * 0.0032**2, rel=1e-12)
+    assert min(-history[f"work_{name}"][-1] for name in ("bar", "wire", "viscoelastic_cap")) > 1e-8
+
+
+@pytest.mark.slow
+def test_steps_that_thin_elements_divide_and_runs_that_go_on_are_those_of_one_process(flow):
+    scenario = sx.Scenario.read(flow / "flow.toml").with_values({"run.until": 8e-6})
+    sx.simulate(scenario, flow / "whole", progress=False)
+    assert load_checkpoint(flow / "whole" / "checkpoint.npz").motion["limit"][2] == 2.0
+    assert sx.read_history(flow / "whole" / "history.csv")["elements_gone_bar"][-1] == 4.0
+    for ranks, more in ((3, []), (2, ["--until", "8e-6", "--resume"])):
+        done = run(ranks, flow, "flow.toml", "--output", "parts", "--quiet", *more)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert_same(flow / "whole", flow / "parts")
+    (flow / "hiding.py").write_text(HIDING, "utf-8")
+    done = run(3, flow, python=("hiding.py",))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_same(flow / "one", flow / "hidden")
+
+
+@pytest.mark.slow
+def test_metal_that_is_torn_is_told_as_by_one_process(flow):
+    torn = {"body.bar.velocity": [0.0, 0.0, -2e4], "body.bar.material.failure_strain": 1e6, "integrator.dt": 4e-8}
+    with pytest.raises(sx.SymplexError, match="is inverted") as reported:
+        sx.simulate(sx.Scenario.read(flow / "flow.toml").with_values(torn), flow / "alone", progress=False)
+    words = [f"--set={name}={value}" for name, value in torn.items()]
+    done = run(3, flow, "flow.toml", "--output", "torn", "--quiet", *words)
+    assert done.returncode == 1
+    assert str(reported.value) in done.stderr
+
+
+def test_contact_between_bodies_that_follows_erosion_and_pieces_are_refused(tmp_path):
+    done = run(2, tmp_path, str(PERFORATION), "--output", "two", "--quiet")
+    assert done.returncode != 0
+    assert "between bodies cannot follow elements of 'plate' that are deleted on other ranks" in done.stderr
+    (tmp_path / "flow.toml").write_text(FLOW, "utf-8")
+    done = run(2, tmp_path, "flow.toml", "--output", "two", "--quiet", "--set", "output.partitioned=true")
+    assert done.returncode != 0
+    assert "the first rank keeps the internal variables of 'bar'" in done.stderr

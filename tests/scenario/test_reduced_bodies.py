@@ -1,0 +1,165 @@
+"""Reduced bodies in scenarios: against whole ones, from files, and what is refused."""
+
+import numpy as np
+import pytest
+
+import symplex as sx
+from symplex.errors import ScenarioError
+from symplex.runs.modes import find_modes
+from symplex.runs.reduction import reduce_body
+from symplex.scenario.scenario import Scenario
+
+BAR = """
+[[body]]
+name = "bar"
+mesh = { box = [0.5, 0.05, 0.03], cells = [10, 1, 1], split = "hexahedra" }
+quadratic = true
+material = { young = 2e11, poisson = 0.3, density = 7850 }
+"""
+REDUCED = 'reduced = { modes = 10, interfaces = ["x_min", "x_max"] }\n'
+HELD = '[[support]]\nbody = "bar"\ngroup = "x_min"\n'
+RUN = '[integrator]\nkind = "energy-momentum"\ndt = 1e-4\n[run]\nduration = 2e-3\nframes = 4\nsamples = 20\n'
+STATIC = '[integrator]\nkind = "static"\ndt = 1\n[run]\nduration = 1\nframes = 1\nsamples = 1\n'
+PROBE = '[[probe]]\nname = "tip"\nbody = "bar"\ngroup = "x_max"\n'
+
+
+def run(text, tmp_path, name="run", **options):
+    path = tmp_path / f"{name}.toml"
+    path.write_text(text)
+    scenario = Scenario.read(path)
+    sx.runs.simulate(scenario, tmp_path / name, pictures=False, overwrite=True, **options)
+    return sx.runs.read_result(tmp_path / name)
+
+
+LOADS = {
+    "nodal": '[[load]]\nkind = "nodal"\nname = "push"\nbody = "bar"\ngroup = "x_max"\nforce = [0, 1, 2]\n',
+    "traction": '[[load]]\nkind = "traction"\nname = "push"\nbody = "bar"\ngroup = "x_max"\ntraction = [1e4, 2e3, 5e3]\n',
+    "pressure": '[[load]]\nkind = "pressure"\nname = "push"\nbody = "bar"\ngroup = "z_max"\npressure = 1e4\n',
+    "gravity": "[gravity]\nacceleration = [0, 3, -9.81]\n",
+    "weight": '[[load]]\nkind = "gravity"\nname = "push"\nbody = "bar"\nacceleration = [0, 0, -9.81]\n',
+    "spin": '[[load]]\nkind = "centrifugal"\nname = "push"\nbody = "bar"\nangular_velocity = [0, 0, 9]\npoint = [0, 0, 0]\n',
+}
+
+
+@pytest.mark.parametrize("kind", LOADS)
+def test_static_deflections_are_those_of_the_whole(tmp_path, kind):
+    """Forces on interfaces are exact; those along the bar are of modes, of which the tip sees little."""
+    text = BAR + HELD + LOADS[kind] + PROBE + STATIC
+    whole = run(text, tmp_path, "whole").probes["tip"]
+    few = run(text.replace(BAR, BAR + REDUCED), tmp_path, "few").probes["tip"]
+    names = [name for name in whole if name.startswith("displacement")]
+    full, found = (np.array([one[name][-1] for name in names]) for one in (whole, few))
+    # The end of the whole is not rigid there: it differs by Saint-Venant's zone of one width.
+    assert np.abs(found - full).max() < 0.02 * np.abs(full).max() > 0.0
+
+
+def test_a_free_bar_keeps_energy_and_momenta_and_follows_the_whole(tmp_path):
+    """Spinning and bending: round-off of both; the motion of the whole, whose deformation is small."""
+    moving = "velocity = [1, 2, 3]\nangular_velocity = [3, 2, 60]\n"
+    bend = '[[velocity]]\nbody = "bar"\ngradient = [[0, 0, 0], [4, 0, 0], [0, 0, 0]]\n'
+    probe = '[[probe]]\nname = "tip"\nbody = "bar"\npoints = [[0.5, 0.025, 0.015], [0.2, 0, 0]]\ninterpolate = true\n'
+    text = BAR + moving + bend + probe + RUN.replace("2e-3", "2e-2").replace("samples = 20", "samples = 200")
+    whole = run(text, tmp_path, "whole")
+    few = run(text.replace(BAR, BAR + "reduced = { modes = 12 }\n"), tmp_path, "few")
+    rows = few.history
+    assert np.ptp(rows["total"]) < 1e-10 * rows["total"][0]
+    for what in ("momentum", "angular_momentum"):
+        values = np.array([rows[f"{what}_{axis}"] for axis in "xyz"])
+        assert np.abs(values - values[:, :1]).max() < 1e-10 * np.abs(values).max()
+    moved = [np.array([one.probes["tip"][f"displacement_{axis}_1"] for axis in "xyz"]) for one in (whole, few)]
+    assert np.abs(moved[0]).max() > 0.2
+    assert np.abs(moved[1] - moved[0]).max() < 2e-4
+
+
+def test_from_a_file_it_moves_alike(tmp_path):
+    """A body that `reduce` has written is the same to the bit, also rotated and translated."""
+    path = tmp_path / "bar.toml"
+    path.write_text(BAR + REDUCED + RUN)
+    body, frequencies = reduce_body(Scenario.read(path), compared=4)
+    assert (frequencies[:, 1] / frequencies[:, 0] - 1.0 > -1e-9).all()
+    assert (frequencies[:, 1] / frequencies[:, 0] - 1.0 < 0.02).all()
+    body.save(tmp_path / "bar.npz")
+    imported = '[[flexible_body]]\nname = "bar"\nfile = "bar.npz"\n'
+    rest = HELD + LOADS["traction"] + PROBE + RUN
+    one, other = run(BAR + REDUCED + rest, tmp_path, "one"), run(imported + rest, tmp_path, "other")
+    assert (one.probes["tip"]["displacement_z_mean"] == other.probes["tip"]["displacement_z_mean"]).all()
+    turned = "rotate = { axis = [0, 0, 1], degrees = 90 }\ntranslate = [1, 2, 3]\n"
+    turned = imported + turned + HELD + LOADS["traction"].replace("[1e4, 2e3, 5e3]", "[-2e3, 1e4, 5e3]") + PROBE + RUN
+    found = run(turned, tmp_path, "turned").probes["tip"]
+    np.testing.assert_allclose(
+        found["displacement_z_mean"], one.probes["tip"]["displacement_z_mean"], rtol=1e-6, atol=1e-12
+    )
+
+
+def test_stresses_are_those_of_the_whole(tmp_path):
+    """Von Mises stresses of a bent bar."""
+    text = BAR + HELD + LOADS["traction"] + STATIC
+    whole = run(text, tmp_path, "whole").frame(index=-1)["von_mises"]
+    few = run(text.replace(BAR, BAR + REDUCED), tmp_path, "few").frame(index=-1)["von_mises"]
+    assert np.abs(few - whole)[1:-1].max() < 0.02 * whole.max()
+
+
+def test_a_run_is_resumed_to_the_bit(tmp_path):
+    """A run in two parts."""
+    text = BAR + REDUCED + HELD + LOADS["traction"] + PROBE + RUN
+    at_once = run(text, tmp_path, "at_once")
+    half = text.replace("duration = 2e-3", "duration = 1e-3").replace("frames = 4", "frames = 2")
+    half = half.replace("samples = 20", "samples = 10")
+    run(half, tmp_path, "parts")
+    path = tmp_path / "parts.toml"
+    sx.runs.simulate(
+        Scenario.read(path).with_values({"run.until": 2e-3}), tmp_path / "parts", pictures=False, resume=True
+    )
+    later = sx.runs.read_result(tmp_path / "parts")
+    assert at_once.history["total"][-1] == later.history["total"][-1]
+
+
+def test_it_falls_on_a_plane_and_on_another(tmp_path):
+    """Contact of all its surface, with an obstacle and between bodies; energy is kept."""
+    text = BAR + REDUCED + "translate = [0, 0, 1e-3]\nangular_velocity = [0, 5, 0]\nvelocity = [0, 0, -2]\n"
+    floor = '[[obstacle]]\nkind = "half-space"\nname = "floor"\npoint = [0, 0, -0.02]\nnormal = [0, 0, 1]\nstiffness = 1e7\n'
+    rows = run(text + floor + RUN.replace("2e-3", "2e-2").replace("samples = 20", "samples = 100"), tmp_path).history
+    assert rows["floor"].max() > 0.1
+    assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
+    other = BAR.replace('"bar"', '"other"') + "translate = [0, 0, -0.035]\n" + "[[contact]]\n"
+    rows = run(text + other + RUN.replace("2e-3", "6e-3").replace("1e-4", "5e-5"), tmp_path, "two").history
+    assert rows["contact"].max() > 1e-3
+    assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
+
+
+def test_modes_about_a_support(tmp_path):
+    """Natural frequencies of the cantilever, by `symplex modes`."""
+    found = []
+    for name, key in (("whole", ""), ("few", REDUCED)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(BAR + key + HELD + RUN)
+        found.append(find_modes(Scenario.read(path), 4).natural.frequencies)
+    error = found[1] / found[0] - 1.0
+    assert (error > -1e-9).all()
+    assert (error < 2e-3).all()
+
+
+REFUSED = {
+    "no such group": (REDUCED.replace("x_max", "top"), "", RUN, "group 'top' is not in the mesh"),
+    "shared": (REDUCED.replace("x_max", "y_max"), "", RUN, "must not share nodes"),
+    "no interface": (REDUCED, '[[support]]\nbody = "bar"\ngroup = "y_max"\n', RUN, "y_max"),
+    "explicit": (REDUCED, "", '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nframes = 1\nsamples = 1\n', "implicit"),
+    "rigid": (REDUCED + "rigid = true\n", "", RUN, "leave these out"),
+    "damping": (REDUCED, '[[damping]]\nname = "d"\nalpha = 1.0\n', RUN, "bodies is left out"),
+    "spring": (REDUCED, '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n', RUN, "'bar' is reduced, which spring does not take"),
+    "oblique": (REDUCED, '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n', RUN, "held along x, y and z only"),
+    "stress probe": (REDUCED, '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n', RUN, "stress is of bodies"),
+    "viscous": (REDUCED, "", RUN, "elastic materials"),
+    "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz is no flexible body"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_what_does_not_go_is_refused_by_name(tmp_path, which):
+    """In one sentence with the place."""
+    key, more, method, match = REFUSED[which]
+    text = BAR.replace("density = 7850", "density = 7850, viscosity = 1e3") if which == "viscous" else BAR
+    path = tmp_path / "bar.toml"
+    path.write_text(text + key + more + method)
+    with pytest.raises(ScenarioError, match=match):
+        Scenario.read(path).build()
