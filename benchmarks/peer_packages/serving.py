@@ -215,8 +215,8 @@ class Package:
         What is timed. Of tetrahedra ``forces``; ``tangent``; ``correction``: one of Newton's method for the midpoint
         rule, the tangent 4 M/h² + ∇²V with the consistent mass and the solution of its equations; ``steps``: ``STEPS``
         explicit ones with lumped masses, from q at rest. Of surfaces ``pairs`` near each other, and ``share``: which
-        part of a motion nothing passes through. Of springs, impacts and decks ``run``: the whole motion or step; ``gradient``: the
-        motion and all derivatives.
+        part of a motion nothing passes through. Of springs, impacts and decks ``run``: the whole motion or step, and
+        ``gradient``: the motion with all derivatives.
     found : mapping of str to function
         Return arrays that are compared between packages.
     law : str
