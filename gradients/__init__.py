@@ -11,5 +11,6 @@ __all__, __getattr__, __dir__ = public(
             *("EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
         ),
         ".tangents": ("tangent", "RunTangent"),
+        ".wrappers": ("jax_function", "torch_function"),
     },
 )

@@ -11,3 +11,5 @@ from symplex.gradients.equilibria import frequency_tangent as frequency_tangent
 from symplex.gradients.equilibria import response_tangent as response_tangent
 from symplex.gradients.tangents import RunTangent as RunTangent
 from symplex.gradients.tangents import tangent as tangent
+from symplex.gradients.wrappers import jax_function as jax_function
+from symplex.gradients.wrappers import torch_function as torch_function

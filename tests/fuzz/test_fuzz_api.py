@@ -43,6 +43,7 @@ NOT_CALLED = {
         "Buckling",
     ),
     *("SavedStudy", "Study"),
+    *("torch_function", "jax_function"),  # whose packages may be missing
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
     *("FitFound", "Sensitivity"),
     *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody"),
