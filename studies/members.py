@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_whole, write_text
 from symplex.base.quantities import listed, shown
-from symplex.errors import OutputError
+from symplex.errors import MissingPackage, OutputError
 from symplex.meshes.pictures.figures import Panel
 from symplex.runs.result import Result
 from symplex.runs.results import RunFolder
 from symplex.runs.study import Study
+from symplex.runs.tables import reported_as_table
+from symplex.studies.indices import columns_of, indices
 from symplex.studies.plots import sweep_panels
 from symplex.studies.quantities import RunQuantity
-from symplex.studies.study_file import PLOT, TABLE, folder_of, read_study
+from symplex.studies.study_file import INDICES, PLOT, TABLE, folder_of, read_study
 from symplex.studies.workers import FINISHED
 
 if TYPE_CHECKING:
@@ -70,11 +72,14 @@ class Sweep(Study):
     members : list of Member
     units : dict of str to str
         Of the numbers, by name.
+    design : str
+        ``saltelli`` or ``morris``, if its samples are in one of these designs.
     """
 
     path: Path
     members: list[Member]
     units: dict[str, str]
+    design: str = ""
 
     @property
     def keys(self) -> list[str]:
@@ -131,6 +136,33 @@ class Sweep(Study):
         writer.writeheader()
         writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in self.rows())
         write_text(self.path / TABLE, text.getvalue())
+        if self.design and self.quantities and not self.failed:
+            text = StringIO()
+            writer = csv.DictWriter(text, columns_of(self.design), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.indices())
+            write_text(self.path / INDICES, text.getvalue())
+
+    def indices(self) -> list[dict[str, Any]]:
+        """Return how much each parameter matters for each number, as ``indices.csv`` has it.
+
+        Returns
+        -------
+        list of dict
+            With ``quantity`` and ``parameter``; of Saltelli's design the part of the variance that comes from the
+            parameter alone (``first_order``) and with the others (``total``), of Morris' the mean, the mean size and
+            the deviation of the effects of a change over the range; with halves of intervals of 95 % (``…_95``).
+
+        Raises
+        ------
+        OutputError
+            If the samples are in no design, or a member has no number.
+        """
+        if not self.design:
+            raise OutputError(f'{self.path}: indices need samples in a design: sampling = "saltelli" or "morris".')
+        values = [member.values for member in self.members]
+        numbers = {name: [member.numbers.get(name) for member in self.members] for name in self.quantities}
+        return indices(self.design, values, numbers)
 
     def panels(self) -> list[list[Panel]]:
         """Return its numbers over each parameter."""
@@ -146,7 +178,14 @@ class Sweep(Study):
 
     def _notes(self) -> list[str]:
         odd = [one for one in self.members if one.status != FINISHED or one.reason]  # or without a number
-        return [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
+        notes = [f"member {one.name}: {one.status}: {one.reason}" for one in odd[:_MOST_TOLD]]
+        if self.design and self.quantities and not self.failed:
+            try:
+                rows = [{name.replace("_", " "): value for name, value in row.items()} for row in self.indices()]
+                notes.append(f"\n{reported_as_table(list(rows[0]), rows)}")
+            except (MissingPackage, OutputError) as error:
+                notes.append(str(error))
+        return notes
 
     def _reported(self) -> list[tuple[str, str]]:
         counted = Counter(member.status for member in self.members)
@@ -181,7 +220,7 @@ def read_sweep(path: str | Path) -> Sweep:
             text = read_whole(path / TABLE).decode("utf-8")
             table = {row["member"]: row for row in csv.DictReader(StringIO(text), strict=True)}
         members = [_read(path, name, values, table.get(name)) for name, values in study.members.items()]
-    return Sweep(path, members, _units(members))
+    return Sweep(path, members, _units(members), study.design)
 
 
 def _read(path: Path, name: str, values: Mapping[str, Any], row: Mapping[str, str] | None) -> Member:

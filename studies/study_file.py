@@ -15,9 +15,11 @@ from symplex.runs.folders import MEMBERS, STUDY, Folder, manifest_of
 from symplex.runs.inputs import named_inputs, refuse_changed_files, refuse_other_version
 from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
+from symplex.studies.indices import DESIGNS
 
 TABLE, PLOT, CONVERGENCE, CONVERGENCE_PLOT = "table.csv", "table.png", "convergence.json", "convergence.png"
-_OF_ALL = {STUDY: "study", TABLE: "table", PLOT: "picture"}
+INDICES = "indices.csv"
+_OF_ALL = {STUDY: "study", TABLE: "table", PLOT: "picture", INDICES: "table"}
 _FILES = _OF_ALL | {CONVERGENCE: "errors and orders", CONVERGENCE_PLOT: "picture"}
 _FORMAT = 1  # of study.json
 
@@ -39,6 +41,8 @@ class StudyFile:
         Of symplex; empty if an earlier one has begun it, which did not say.
     inputs : mapping of str to str
         Hashes of the files that the scenarios of members name (`symplex.runs.inputs`).
+    design : str
+        Of the samples, if it is one of `symplex.studies.indices`.
     """
 
     scenario: str
@@ -47,19 +51,25 @@ class StudyFile:
     members: dict[str, dict[str, Any]]
     version: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
+    design: str = ""
 
     @classmethod
     def of(
-        cls, scenario: Scenario, members: Mapping[str, Mapping[str, Any]], scenarios: Iterable[Scenario]
+        cls,
+        scenario: Scenario,
+        members: Mapping[str, Mapping[str, Any]],
+        scenarios: Iterable[Scenario],
+        design: str = "",
     ) -> StudyFile:
         """Return what there is to say of a study of a scenario with these values, and the scenarios of its members."""
         plain, title = json.loads(json.dumps(members, default=str)), scenario.title
-        return cls(scenario.path.name, scenario.hash, title, plain, VERSION, named_inputs(scenarios))
+        return cls(scenario.path.name, scenario.hash, title, plain, VERSION, named_inputs(scenarios), design)
 
     def write(self, home: Path) -> None:
         """Write it to the folder of the study."""
         plain = {"format": _FORMAT, "scenario": self.scenario, "scenario_sha256": self.sha256, "title": self.title}
         plain |= {"symplex": self.version, "inputs": dict(self.inputs)}
+        plain |= {"design": self.design} if self.design else {}
         text = json.dumps(plain | {"members": self.members}, indent=1, ensure_ascii=False)
         write_text(home / STUDY, text + "\n")
 
@@ -82,7 +92,10 @@ def read_study(home: Path) -> StudyFile:
         if not isinstance(inputs, dict):
             raise ValueError("no hashes of files by name")
         version, title = str(before.get("symplex", "")), str(before.get("title", name))
-        return StudyFile(name, str(before.get("scenario_sha256", "")), title, members, version, inputs)
+        design = before.get("design", "")
+        if design not in ("", *DESIGNS):
+            raise ValueError("a design of samples that is unknown")
+        return StudyFile(name, str(before.get("scenario_sha256", "")), title, members, version, inputs, design)
 
 
 def folder_of(home: Path, name: str) -> Path:

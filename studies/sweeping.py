@@ -19,6 +19,7 @@ from symplex.runs.result import Result
 from symplex.runs.results import RunFolder
 from symplex.scenario.scenario import Scenario
 from symplex.studies.display import MembersShown
+from symplex.studies.indices import DESIGNS
 from symplex.studies.known import require_reported
 from symplex.studies.members import NOT_RUN, Member, Sweep
 from symplex.studies.quantities import RunQuantity, usual_quantities
@@ -62,8 +63,10 @@ def sweep(
         Whether lists are combined each value with each, or the first with the first, and so on.
     samples : int, optional
         How many random samples there are, for each combination of lists.
-    sampling : {"random", "latin-hypercube", "sobol"}, default "random"
-        How they fill the space: independent, or evenly, by `scipy.stats.qmc`.
+    sampling : {"random", "latin-hypercube", "sobol", "saltelli", "morris"}, default "random"
+        How they fill the space: independent; evenly, by `scipy.stats.qmc`; or in a design of SALib for d random
+        numbers, from which `Sweep.indices` follow: Saltelli's of ``samples`` (d + 2) members for Sobol' indices,
+        Morris' of ``samples`` (d + 1) for elementary effects.
     seed : int, default 0
         Of the random numbers, which are the same for the same seed.
     quantities : sequence of str, optional
@@ -114,7 +117,7 @@ def sweep(
     require_reported(requested, scenarios.values())
     folder = Folder(home, "study")
     with folder.held(), heeded() as stop:
-        file = StudyFile.of(scenario, named, scenarios.values())
+        file = StudyFile.of(scenario, named, scenarios.values(), sampling if sampling in DESIGNS else "")
         begin_study(folder, file, resume, overwrite)
         todo = _unfinished(home, scenarios)
         path = str(scenario.path.absolute())
@@ -219,4 +222,4 @@ def _gathered(
             except OutputError as error:
                 reason = str(error)
         members.append(Member(name, values, path, status, reason, numbers))
-    return Sweep(home, members, units)
+    return Sweep(home, members, units, file.design)

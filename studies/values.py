@@ -11,14 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from symplex.base.quantities import shown
+from symplex.base.quantities import listed, shown
 from symplex.base.toml import read_toml
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array
 from symplex.scenario.changes import split_change, value_of
+from symplex.studies.indices import DESIGNS, designed
 
 Combination = Literal["grid", "zip"]
-Sampling = Literal["random", "latin-hypercube", "sobol"]
+Sampling = Literal["random", "latin-hypercube", "sobol", "saltelli", "morris"]
 
 MOST_MEMBERS = 100_000
 _DIGITS = 12  # of the numbers of ranges: 0.3 and not 0.30000000000000004
@@ -92,7 +93,14 @@ def combined(
         raise ScenarioError(f"{next(iter(random))} is random; say how many samples there are to be, as --samples 20.")
     if not random and samples is not None:
         raise ScenarioError("samples are of random numbers, and no key has one; leave them out, or take uniform(…).")
-    count = (samples or 1) * (max(lengths.values(), default=1) if combine == "zip" else math.prod(lengths.values()))
+    if sampling in DESIGNS and (lists or not random):
+        raise ScenarioError(
+            f"sampling = {shown(sampling)} is of random numbers only, and {listed(lists) or 'no key'} has a list."
+        )
+    each = {"saltelli": len(random) + 2, "morris": len(random) + 1}.get(sampling, 1)
+    count = (
+        each * (samples or 1) * (max(lengths.values(), default=1) if combine == "zip" else math.prod(lengths.values()))
+    )
     if count > MOST_MEMBERS:
         raise ScenarioError(f"the study would have {count:,} members, more than {MOST_MEMBERS:,}.")
     rows = list(zip(*lists.values(), strict=True) if combine == "zip" else product(*lists.values())) or [()]
@@ -106,7 +114,7 @@ def combined(
     return [
         order | one | {key: float(values[i]) for key, values in zip(random, drawn, strict=True)}
         for one in fixed
-        for i in range(samples)
+        for i in range(len(points))
     ]
 
 
@@ -116,6 +124,8 @@ def _points(n: int, dimensions: int, sampling: Sampling, seed: int) -> Array:
 
     if n < 1:
         raise ScenarioError(f"there are to be {n} samples, must be at least 1.")
+    if sampling in DESIGNS:
+        return designed(sampling, n, dimensions, seed)
     if sampling == "latin-hypercube":
         return qmc.LatinHypercube(dimensions, seed=seed).random(n)  # pyright: ignore[reportCallIssue]  # rng from scipy 1.15 on
     if sampling == "sobol":
