@@ -48,11 +48,14 @@ Numbers = Annotated[NDArray[np.float64], types.float64[::1]]
 Rows = Annotated[NDArray[np.float64], types.float64[:, ::1]]
 UnsignedRows = Annotated[NDArray[np.uint32], types.uint32[:, ::1]]
 Matrices = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
+States = Annotated[NDArray[np.float64], types.float64[:, :, :, ::1]]
 Indices = Annotated[NDArray[np.int32], types.int32[::1]]
 Places = Annotated[NDArray[np.int32], types.int32[:, :, ::1]]
 Mask = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
+UnsignedIndices = Annotated[NDArray[np.uint32], types.uint32[::1]]
 Truths = Annotated[NDArray[np.bool_], types.boolean[::1]]
 Counts = Annotated[NDArray[np.int64], types.int64[::1]]
+CountRows = Annotated[NDArray[np.int64], types.int64[:, ::1]]
 Integer = Annotated[int, types.int64]
 Number = Annotated[float, types.float64]
 
@@ -121,7 +124,7 @@ class Record:
     ----------
     address : int
         Of the packed fields; the record has to live as long as it is used.
-    rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
+    call_rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
         Of the calls that read it, by the names of forms, with the places on a pattern that matrices have in them
         (`symplex.fem.assembly.calls.known_rows`). Copies have addresses of their own, and none.
 
@@ -147,7 +150,9 @@ class Record:
         words: list[Any] = []
         for name, kind, dtype in self._fields:
             value = values[name]
-            if dtype is None:
+            if isinstance(kind, RecordType):
+                words.append(value.address)
+            elif dtype is None:
                 numbers = np.array(value, as_dtype(getattr(kind, "dtype", kind))).reshape(-1)
                 if len(numbers) != _words(kind):
                     raise InvalidSystem(
@@ -162,7 +167,7 @@ class Record:
                     )
                 words += (value.__array_interface__["data"][0], *value.shape)
         self.__dict__.update(values)
-        self.rows: dict[str, tuple[NDArray[np.int32] | None, NDArray[np.int64]]] = {}
+        self.call_rows: dict[str, tuple[NDArray[np.int32] | None, NDArray[np.int64]]] = {}
         self._packed = np.array(words, np.int64)
         self.address: int = self._packed.__array_interface__["data"][0]
 

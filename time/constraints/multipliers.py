@@ -148,10 +148,8 @@ class Multipliers:
         values, slopes = tables
         is_banded, shift = isinstance(matrix, BandMatrix), self._shift()
         return Conditions(
-            values=values.rows,
-            values_kernel=values.kernel,
-            slopes=slopes.rows,
-            slopes_kernel=slopes.kernel,
+            values=values,
+            slopes=slopes,
             in_python=found is None,
             is_banded=is_banded,
             back=self._back.address,

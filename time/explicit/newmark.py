@@ -26,7 +26,7 @@ from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.form_table import Table, form_table, write_gradient
-from symplex.fem.load_table import NO_LOADS, load_loops, write_load
+from symplex.fem.load_table import NO_LOADS, LoadRows, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
 from symplex.time.explicit.contact_level import ContactLevel
@@ -494,7 +494,7 @@ class NewmarkMotion(FixedStepMotion):
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
         calls = self._is_large, bool(self._moving), table is None, actions
         self._taking = steps, known, loads, bool(places)
-        energies = (self._gradient, _NO_ROWS) if table is None else table[:2]
+        energies = (self._gradient, _NO_ROWS) if table is None else (table.constant, table.rows)
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
         return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES))
@@ -560,7 +560,7 @@ def _steps(
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = Table(gradient, loads, True, write)  # made here: to take one from Python takes longer than a short step
+    table = LoadRows(loads, write)
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     ends, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0
