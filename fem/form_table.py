@@ -8,7 +8,7 @@ combination of energies. The forces of springs and planes stand in the loop itse
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -56,9 +56,6 @@ class Table(Record):
     rows: CountRows
     takes_two: Integer
     kernel: Integer
-
-
-TableField = Annotated[Table, Table.type]  # of other records
 
 
 def _table(constant: Array, rows: NDArray[np.int64], takes_two: bool, kernel: int) -> Table:

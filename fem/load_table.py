@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -16,7 +16,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_writing_kernel
 from symplex.fem.compiled.kernels import kernel, uncounted_formula as formula
 from symplex.fem.compiled.records import Counts, Record
-from symplex.fem.form_table import Table, TableField
+from symplex.fem.form_table import Table
 from symplex.fem.system import System
 
 
@@ -40,12 +40,9 @@ class LoadTable(Record):
         Which loads these are.
     """
 
-    forces: TableField
-    derivatives: TableField
+    forces: Table
+    derivatives: Table
     of_load: Counts
-
-
-LoadTableField = Annotated[LoadTable, LoadTable.type]
 
 
 class LoadLoops(NamedTuple):

@@ -11,7 +11,8 @@ energies.
     record = Bars(nodes=nodes, stiffness=stiffness)  # refused by name if a type or dimension does not fit
     record.nodes                                      # in Python and in kernels, which take records from there, too
 
-Kernels are compiled for the type of a record (`type_of`); they must not change its numbers or extents.
+A field may be another record. Kernels are compiled for the type of a record (`type_of`); they must not change its
+numbers or extents.
 """
 
 from __future__ import annotations
@@ -112,6 +113,29 @@ def _words(field: types.Type) -> int:
     return 1 + field.ndim if isinstance(field, types.Array) else 1
 
 
+class _Declared:
+    """An attribute of a class of records, found from its annotations when it is first asked for."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, record: Record | None, owner: type[Record]) -> Any:
+        hints = get_type_hints(owner, include_extras=True).items()
+        kinds = tuple((name, kind) for name, hint in hints if (kind := _kind_of(hint)) is not None)
+        owner.type = RecordType(f"{owner.__module__}.{owner.__qualname__}", kinds)
+        owner._fields = tuple(
+            (name, kind, as_dtype(kind.dtype) if isinstance(kind, types.Array) else None) for name, kind in kinds
+        )
+        return getattr(owner, self._name)
+
+
+def _kind_of(hint: Any) -> Any:
+    """Return the type of a field, or None of another attribute."""
+    if get_origin(hint) is Annotated:
+        return hint.__metadata__[0]
+    return hint.type if isinstance(hint, type) and issubclass(hint, Record) else None
+
+
 class Record:
     """Arrays and numbers with names; a class of it declares them as annotations (see the module).
 
@@ -139,12 +163,7 @@ class Record:
     _fields: ClassVar[tuple[tuple[str, Any, Any], ...]]  # name, type, dtype of an array
 
     def __init_subclass__(cls) -> None:
-        hints = get_type_hints(cls, include_extras=True)
-        kinds = tuple((name, hint.__metadata__[0]) for name, hint in hints.items() if get_origin(hint) is Annotated)
-        cls.type = RecordType(f"{cls.__module__}.{cls.__qualname__}", kinds)
-        cls._fields = tuple(
-            (name, kind, as_dtype(kind.dtype) if isinstance(kind, types.Array) else None) for name, kind in kinds
-        )
+        cls.type, cls._fields = _Declared("type"), _Declared("_fields")  # pyright: ignore[reportAttributeAccessIssue]
 
     def __init__(self, **values: Any):
         words: list[Any] = []

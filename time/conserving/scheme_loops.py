@@ -17,7 +17,7 @@ from symplex.fem.compiled.call import address_of, call_back, call_kernel, call_w
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.records import Indices, Integer, Matrices, Numbers, Record, Rows
 from symplex.fem.compiled.secant_product import secant_product
-from symplex.fem.form_table import TableField, form_table, write
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.system import System
 from symplex.time.conserving.scheme_table import CAYLEY, ENDS, HERMITE, MIDDLE, SchemeTable
 
@@ -59,12 +59,12 @@ class SchemeForces(Record):
     inverse_mass: Rows
     indptr: Indices
     indices: Indices
-    force: TableField
-    gradient: TableField
-    outer: TableField
+    force: Table
+    gradient: Table
+    outer: Table
     loaded: Integer
-    secant: TableField
-    secant_rate: TableField
+    secant: Table
+    secant_rate: Table
     in_python: Integer
     is_lumped: Integer
     back: Integer

@@ -8,7 +8,6 @@ import numpy as np
 
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.records import CountRows, Integer, Numbers, Record, Rows
-from symplex.time.conserving.cayley_words import program
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 
 # Kinds of schemes: forces at the middle, or on the way between both ends; M4; and those of Cayley's transform.
@@ -78,6 +77,8 @@ def cayley_scheme(
     order: int, rule: GaussInterpolant, outer: GaussInterpolant, rates: tuple[Array, Array, Array] = _NO_RATES
 ) -> SchemeTable:
     """Return a scheme of Cayley's transform, with the rules for 𝓕 and for forces from outside."""
+    from symplex.time.conserving.cayley_words import program  # by fractions, which other methods need not import
+
     products, gains = program(order)
     terms = [(gain, place, factor) for gain, (pairs, _) in enumerate(gains) for factor, place in pairs]
     last = [

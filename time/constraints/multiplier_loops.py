@@ -10,7 +10,7 @@ import numpy as np
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.records import Counts, Indices, Integer, Numbers, Record, Rows
-from symplex.fem.form_table import TableField, write
+from symplex.fem.form_table import Table, write
 from symplex.time.constraints.multiplier_matrix import factorise_band, solve_band
 
 _EPS = float(np.finfo(float).eps)
@@ -57,8 +57,8 @@ class Conditions(Record):
         Why there is no next state, and of which condition that is true.
     """
 
-    values: TableField
-    slopes: TableField
+    values: Table
+    slopes: Table
     in_python: Integer
     is_banded: Integer
     back: Integer

@@ -7,9 +7,9 @@ from functools import partial
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly.named import by_name
 from symplex.fem.assembly.nodes import require_nodes

@@ -16,8 +16,8 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
 from symplex.fem.compiled.records import Indices, Integer, Mask, Numbers, Record
-from symplex.fem.form_table import TableField, form_table, write
-from symplex.fem.load_table import LoadLoops, LoadTableField, load_loops, subtract_load_derivatives, write_load
+from symplex.fem.form_table import Table, form_table, write
+from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
 from symplex.time.solvers.newton import DESCENT, EPS, FLOOR, FOUND, HALVINGS, LEAPS, SHORTER, newtons_method
@@ -49,9 +49,9 @@ class CompiledSystem(Record):
         What iterations for frames have in addition (`symplex.time.solvers.framed_newton`).
     """
 
-    forces: TableField
-    tangent: TableField
-    loads: LoadTableField
+    forces: Table
+    tangent: Table
+    loads: LoadTable
     mass: Numbers
     mass_values: Numbers
     fixed: Mask

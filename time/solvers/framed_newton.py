@@ -6,7 +6,7 @@ of joints (`symplex.time.solvers.nodal_coordinates`, `joint_border`), which has 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +140,7 @@ class _Framed(Record):
 class _FramedSystem(CompiledSystem):
     """A system with frames."""
 
-    frames: Annotated[_Framed, _Framed.type]  # pyright: ignore[reportIncompatibleVariableOverride]
+    frames: _Framed  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import scipy.sparse as sp
 from numba import types
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.compiled.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula

@@ -15,7 +15,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import call_testing_kernel
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.records import Counts, Integer, Matrices, Numbers, Record, Rows
-from symplex.fem.form_table import TableField, form_table, write
+from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
 from symplex.time.implicit.implicit_loop import CompiledSteps, dot
@@ -67,7 +67,7 @@ class Search(Record):
 
     find: Integer
     limit: Integer
-    energies: TableField
+    energies: Table
     rooms: Matrices
     terms: Numbers
     momentum: Rows
