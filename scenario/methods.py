@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -284,25 +284,7 @@ def _blank(kind: str) -> IntegratorTable:
     return METHODS[kind].__new__(METHODS[kind])
 
 
-class _Methods(Mapping[str, "type[IntegratorTable]"]):
-    """The tables of all kinds, each made when it is first asked for."""
-
-    def __init__(self):
-        self._made: dict[str, type[IntegratorTable]] = {}
-
-    def __getitem__(self, kind: str) -> type[IntegratorTable]:
-        if kind not in self._made:
-            self._made[kind] = _table(kind, INTEGRATORS[kind])
-        return self._made[kind]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(INTEGRATORS)
-
-    def __len__(self) -> int:
-        return len(INTEGRATORS)
-
-
-METHODS = _Methods()
+METHODS: dict[str, type[IntegratorTable]] = {kind: _table(kind, method) for kind, method in INTEGRATORS.items()}
 
 
 class Thermostat(Entry):
