@@ -109,8 +109,8 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
     write = address_of(_write, ROWS, types.int64, *FORCES.given, VECTORS)
     kinds = ROWS, types.int64[::1], NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
     subtract = address_of(_subtract, *kinds) if slopes else 0
-    forces, derivatives = _table(rows, found, write), _table(slopes, kept, subtract)
-    table = LoadTable(forces=forces, derivatives=derivatives, of_load=np.array(of_load, np.int64))
+    tables = {"forces": _table(rows, found, write), "derivatives": _table(slopes, kept, subtract)}
+    table = LoadTable(**tables, of_load=np.array(of_load, np.int64))
     return LoadLoops(table, sum(call.record.nodes.size for call in found), tuple(load.history for load in loads))
 
 
