@@ -182,20 +182,8 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """Return a step of size h in s of an implicit member."""
         return newmark_scheme(h, self.beta, self.gamma)
 
-    def start(self, system: System, state: State) -> NewmarkMotion | ImplicitMotion | RattleMotion:
-        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
-
-        Raises
-        ------
-        UnstableStep
-            If dt is above a stability limit.
-        InvalidSystem
-            If the system has what the method does not take, or an energy lacks what it needs.
-        StepFailed
-            If no step can be chosen, or something is not finite.
-        """
-        steps = self._steps(system, state, math.inf) if self._divides(system) else self
-        return super(Newmark, steps).start(system, state)
+    def _resolved(self, system: System, state: State) -> Newmark:
+        return self._steps(system, state, math.inf) if self._divides(system) else self
 
     def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
         """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
