@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray

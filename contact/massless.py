@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import combinations_with_replacement
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import nodal_masses
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes

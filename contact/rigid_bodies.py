@@ -7,10 +7,10 @@ from functools import partial
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import connectivity, require_nodes

@@ -8,7 +8,7 @@ combination of energies. The forces of springs and planes stand in the loop itse
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types  # pyright: ignore[reportPrivateImportUsage]
@@ -29,16 +29,15 @@ from symplex.fem.assembly.forms import BLOCKS, NUMBERS, VECTORS, Form
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_kernel, ranges_at
 from symplex.fem.compiled.kernels import formula, kernel, uncounted_formula
-from symplex.fem.compiled.records import at_address
+from symplex.fem.compiled.records import CountRows, Integer, Record, Rows, at_address
 from symplex.fem.energies.potential import Potential
 from symplex.fem.measures.constraints import Constraint
 from symplex.fem.measures.loops import MeasureRecord, add_gradient, add_usual_gradient, is_pair, is_plane
 
-CallRows = Annotated[NDArray[np.int64], ROWS]  # as records have them
 _measures_at = at_address(MeasureRecord)
 
 
-class Table(NamedTuple):
+class Table(Record):
     """Rows of calls as compiled loops take them; `write` reads them.
 
     Attributes
@@ -47,16 +46,20 @@ class Table(NamedTuple):
         The part of nodal vectors that does not depend on positions.
     rows : int64 [k, 7]
         Of the calls (see `symplex.fem.assembly.calls`), which live as long; of forces with whether loops have them in.
-    takes_two : bool
+    takes_two : int
         Whether these take two nodal arrays, such as the positions at both ends of an increment.
     kernel : int
         The address of the kernel that reads them.
     """
 
-    constant: Array
-    rows: NDArray[np.int64]
-    takes_two: bool
-    kernel: int
+    constant: Rows
+    rows: CountRows
+    takes_two: Integer
+    kernel: Integer
+
+
+def _table(constant: Array, rows: NDArray[np.int64], takes_two: bool, kernel: int) -> Table:
+    return Table(constant=constant, rows=rows, takes_two=takes_two, kernel=kernel)
 
 
 def form_table(potential: Potential, form: Form = forms.GRADIENT, among: Set[str] | None = None) -> Table | None:
@@ -84,7 +87,7 @@ def form_table(potential: Potential, form: Form = forms.GRADIENT, among: Set[str
         rows += new.tolist()
         kept.append((calls, places))
     address, out = _KERNELS[form.kind]
-    return Table(constant, kept_table_of(rows, kept), form.takes == 2, _address(address, out))
+    return _table(constant, kept_table_of(rows, kept), form.takes == 2, _address(address, out))
 
 
 def condition_tables(constraints: Sequence[Constraint], dim: int) -> tuple[Table, Table] | None:
@@ -102,7 +105,7 @@ def condition_tables(constraints: Sequence[Constraint], dim: int) -> tuple[Table
         sizes = [(c, k if of_pair else 1) for c, k in (constraint.nodes.shape for constraint in constraints)]
         rows = [row_of(pair[of_pair], (VECTORS,), (out,))[:4] for pair in calls]
         rows = [[*row, 0, *size] for row, size in zip(rows, sizes, strict=True)]
-        return Table(np.zeros((0, dim)), kept_table_of(rows, calls), False, _address(_write_apart, out))
+        return _table(np.zeros((0, dim)), kept_table_of(rows, calls), False, _address(_write_apart, out))
 
     return table(0, NUMBERS), table(1, VECTORS)
 

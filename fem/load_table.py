@@ -15,11 +15,19 @@ from symplex.fem.assembly.forms import BLOCKS, DERIVATIVES, FORCES, NUMBERS, VEC
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_writing_kernel
 from symplex.fem.compiled.kernels import kernel, uncounted_formula as formula
+from symplex.fem.compiled.records import Counts, Record
 from symplex.fem.form_table import Table
 from symplex.fem.system import System
 
 
-class LoadTable(NamedTuple):
+class LoadRows(NamedTuple):
+    """The rows and the kernel of a table of loads, for `write_load`: to take one from Python takes microseconds."""
+
+    rows: NDArray[np.int64]
+    kernel: int
+
+
+class LoadTable(Record):
     """All loads of a system, as compiled loops take them.
 
     Attributes
@@ -34,7 +42,7 @@ class LoadTable(NamedTuple):
 
     forces: Table
     derivatives: Table
-    of_load: NDArray[np.int64]
+    of_load: Counts
 
 
 class LoadLoops(NamedTuple):
@@ -66,10 +74,11 @@ class LoadLoops(NamedTuple):
 
 
 def _table(rows: list[list[int]], kept: Any, address: int) -> Table:
-    return Table(np.zeros((0, 0)), kept_table_of(rows, kept), True, address)
+    return Table(constant=np.zeros((0, 0)), rows=kept_table_of(rows, kept), takes_two=True, kernel=address)
 
 
-NO_LOADS = LoadLoops(LoadTable(_table([], None, 0), _table([], None, 0), np.zeros(0, np.int64)), 0, ())
+_NO_TABLE = LoadTable(forces=_table([], None, 0), derivatives=_table([], None, 0), of_load=np.zeros(0, np.int64))
+NO_LOADS = LoadLoops(_NO_TABLE, 0, ())
 
 
 def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
@@ -100,7 +109,8 @@ def load_loops(system: System, *, derivatives: bool) -> LoadLoops | None:
     write = address_of(_write, ROWS, types.int64, *FORCES.given, VECTORS)
     kinds = ROWS, types.int64[::1], NUMBERS, *[VECTORS] * 4, types.float64, types.float64, BLOCKS
     subtract = address_of(_subtract, *kinds) if slopes else 0
-    table = LoadTable(_table(rows, found, write), _table(slopes, kept, subtract), np.array(of_load, np.int64))
+    tables = {"forces": _table(rows, found, write), "derivatives": _table(slopes, kept, subtract)}
+    table = LoadTable(**tables, of_load=np.array(of_load, np.int64))
     return LoadLoops(table, sum(call.record.nodes.size for call in found), tuple(load.history for load in loads))
 
 

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import require_masses
 from symplex.fem.assembly.pattern import Pattern

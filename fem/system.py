@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, energy_column, total_column, vector_columns
 from symplex.base.representation import names, table_html
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import LoopedLoad

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import MeshError
 from symplex.meshes.mesh import Mesh, distinct
 
@@ -48,7 +48,7 @@ def join_nodes(mesh: Mesh, pairs: ArrayLike) -> Mesh:
         return mesh
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
         raise MeshError(f"nodes are joined by pairs [p, 2] of indices below {n}.")
-    graph = coo_array((np.ones(len(rows)), rows.T), shape=(n, n))
+    graph = sp.coo_array((np.ones(len(rows)), rows.T), shape=(n, n))
     from scipy.sparse.csgraph import connected_components  # which takes long to import
 
     label = connected_components(graph, directed=False)[1]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import MeshError
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.renumber import hilbert_order
 

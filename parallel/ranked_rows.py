@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.compiled.kernels import kernel
 from symplex.parallel.division import Share

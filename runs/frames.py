@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.measures.anchors import Anchors
 from symplex.fem.outputs.forces import Acting

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import (
@@ -28,6 +27,7 @@ from symplex.base.quantities import (
     shown,
     vector,
 )
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.actions import loads
 from symplex.fem.actions.mass import nodal_masses

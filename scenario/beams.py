@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.quantities import ZERO, Text, Triple, between, listed, nonzero, numbers, positive, shown, vector
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material

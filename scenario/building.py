@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.actions.loads import NodalLoad
 from symplex.fem.actions.support_motion import SupportMotion

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Name, number, numbers, positive
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.equations import LinearConstraints
 from symplex.fem.energies.energy import Array

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import Triple
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray

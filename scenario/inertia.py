@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
 
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.actions.mass_scaling import scaled_mass
 from symplex.fem.energies.energy import Array, IntArray
@@ -151,7 +151,7 @@ class Inertia:
         return found
 
     @cached_property
-    def mass(self) -> Array | csr_array:
+    def mass(self) -> Array | sp.csr_array:
         """The nodal masses [n], or the mass matrix if any body has a consistent one."""
         tables, points, n = self._tables, self._mesh.points, self._rigid_sets.n_nodes
         coupled = (*tables.body, *tables.flexible_body, *tables.truss, *tables.beam, *tables.shell)
@@ -161,7 +161,7 @@ class Inertia:
         self._require_mass(np.sum([*self.of_bodies.values(), riding], axis=0))
         if not consistent:
             return self._moved_inward(lumped)
-        mass = diags_array(lumped).tocsr()
+        mass = sp.diags_array(lumped).tocsr()
         for name in consistent:
             mass = sum((part.consistent_mass(points, n) for part in self._parts_with_mass(name)), mass)
         return self._moved_inward(mass.tocsr())
@@ -177,7 +177,7 @@ class Inertia:
         """Whether all of the run is static, so that nothing has inertia."""
         return all(method.kind == "static" for method in self._tables.integrators)
 
-    def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | csr_array:
+    def mass_of(self, name: str, group: str | None = None, *, of_motion: bool = True) -> Array | sp.csr_array:
         """Return the mass of a body, or of elements of it, on which body forces act: nodal masses [n], or a matrix.
 
         In a motion, weights and the forces of a rotating frame are accelerations of all that has inertia: they act on
@@ -214,13 +214,13 @@ class Inertia:
             parts = [part for part in found if len(part.cells)]
             if of[name] != "consistent":
                 return sum((part.lumped_mass(points, n) for part in parts), np.zeros(n))
-        return sum((part.consistent_mass(points, n) for part in parts), csr_array((n, n)))
+        return sum((part.consistent_mass(points, n) for part in parts), sp.csr_array((n, n)))
 
-    def mass_in_frame(self) -> Array | csr_array:
+    def mass_in_frame(self) -> Array | sp.csr_array:
         """Return the masses on which the forces of a rotating frame act."""
         return self.weights() if self._at_rest else self.mass
 
-    def mass_without(self, names: Sequence[str], alone: IntArray) -> Array | csr_array:
+    def mass_without(self, names: Sequence[str], alone: IntArray) -> Array | sp.csr_array:
         """Return `mass` without that of some bodies, but for nodes [k] that have no other."""
         lumped = np.sum([self.of_bodies[name] for name in names], axis=0)
         rest = np.zeros(len(lumped))
@@ -228,12 +228,12 @@ class Inertia:
         if isinstance(self.mass, np.ndarray):
             return self.mass - lumped + rest
         consistent = {body.name for body in self._tables.body if body.mass == "consistent"}
-        less = diags_array(np.sum([self.of_bodies[one] for one in names if one not in consistent], axis=0) - rest)
+        less = sp.diags_array(np.sum([self.of_bodies[one] for one in names if one not in consistent], axis=0) - rest)
         points, n = self._mesh.points, self._rigid_sets.n_nodes
         parts = [part for name in names if name in consistent for part in self.parts[name]]
         return (self.mass - sum((part.consistent_mass(points, n) for part in parts), less.tocsr())).tocsr()
 
-    def weights(self, without: Sequence[str] = ()) -> Array | csr_array:
+    def weights(self, without: Sequence[str] = ()) -> Array | sp.csr_array:
         """Return the nodal masses [n] on which gravity acts, or the matrix if those of any body are one.
 
         Those of all but some bodies.
@@ -241,9 +241,9 @@ class Inertia:
         found = [self.mass_of(name) for name in self.of_bodies if name not in without]
         lumped = sum((mass for mass in found if isinstance(mass, np.ndarray)), self._rigid_sets.weights)
         consistent = [mass for mass in found if not isinstance(mass, np.ndarray)]
-        return sum(consistent, diags_array(lumped).tocsr()) if consistent else lumped
+        return sum(consistent, sp.diags_array(lumped).tocsr()) if consistent else lumped
 
-    def _moved_inward(self, mass: Array | csr_array) -> Array | csr_array:
+    def _moved_inward(self, mass: Array | sp.csr_array) -> Array | sp.csr_array:
         """Return a mass without that of nodes that are to have none."""
         for k, body in enumerate(self._tables.body):
             moved = self._try(place("body", k, body.name), moved_inward, mass, body, self.parts[body.name], self._mesh)

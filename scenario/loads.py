@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from symplex.base.quantities import Name, Text, Triple, nonzero, number, vector
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.actions.centrifugal import Centrifugal
 from symplex.fem.actions.energy_load import EnergyLoad
@@ -248,7 +248,7 @@ class _BodyForceTable(_LoadTable):
         forces = self.of_mass(mass, world.inertia.positions())
         return _dead(forces, history)
 
-    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+    def of_mass(self, mass: Array | sp.csr_array, points: Array) -> Array:
         """Return the nodal forces [n, 3] in N at the places of the start."""
         raise NotImplementedError
 
@@ -259,7 +259,7 @@ class GravityLoadTable(_BodyForceTable):
     kind: Literal["gravity"]
     acceleration: Annotated[Triple, vector("m/s²"), "In addition to that of `[gravity]`."]
 
-    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+    def of_mass(self, mass: Array | sp.csr_array, points: Array) -> Array:
         """Return masses times the acceleration."""
         return np.outer(nodal_masses("a load", mass), self.acceleration)
 
@@ -280,7 +280,7 @@ class CentrifugalLoadTable(_BodyForceTable):
         "undeformed places, constant, as in linear analyses.",
     ] = True
 
-    def of_mass(self, mass: Array | csr_array, points: Array) -> Array:
+    def of_mass(self, mass: Array | sp.csr_array, points: Array) -> Array:
         """Return the forces of the rotation."""
         out = np.zeros_like(points)
         Centrifugal(mass, self.angular_velocity, self.point).add_gradient(points, out)

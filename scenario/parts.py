@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from symplex.base.sparse import sp
 from symplex.contact.massless import mass_moved_inward
 from symplex.errors import MeshError
 from symplex.fem.actions.mass import consistent_mass, lumped_mass
@@ -74,7 +74,7 @@ class Part(NamedTuple):
             return self.scaling.masses(n_nodes)
         return lumped_mass(points, self.cells, self.material.density, n_nodes)
 
-    def consistent_mass(self, points: Array, n_nodes: int) -> csr_array:
+    def consistent_mass(self, points: Array, n_nodes: int) -> sp.csr_array:
         """Return its consistent mass matrix [n_nodes, n_nodes] in kg."""
         return consistent_mass(points, self.cells, self.material.density, n_nodes)
 
@@ -112,7 +112,7 @@ def massless_nodes(body: Body, mesh: Mesh) -> IntArray:
     return mesh.nodes_of(group_in(mesh, body.name, body.massless))
 
 
-def moved_inward(mass: Array | csr_array, body: Body, parts: Sequence[Part], mesh: Mesh) -> Array | csr_array:
+def moved_inward(mass: Array | sp.csr_array, body: Body, parts: Sequence[Part], mesh: Mesh) -> Array | sp.csr_array:
     """Return nodal masses [n] in kg, or a mass matrix, with that of the massless nodes of a body at those behind them.
 
     Raises

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.quantities import Name, Text, Triple, nonzero, positive, vector
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.assembly.directions import unit_vector
 from symplex.fem.couplings.equations import LinearConstraints

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.fields import COMPONENTS, OF_BEAMS, OF_BONDS, OF_HINGES, OF_SHELLS, OF_SOLIDS
 from symplex.base.quantities import listed, shown
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.actions.supports import fixed_mask
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import ZERO, Triple
+from symplex.base.sparse import sp
 from symplex.contact.framed import MovingObstacleContact
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
 
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError, SymplexError
 from symplex.fem.energies.energy import IntArray
 from symplex.meshes.mesh import Mesh
@@ -32,7 +32,9 @@ def connected_parts(tables: Tables) -> list[set[str]]:
     together = [table.bodies_named for _, table in tables.entries() if table.joins]
     joined = [(bodies[0], other) for bodies in together for other in bodies]
     i, j = np.array([(place[one], place[other]) for one, other in joined], int).reshape(-1, 2).T
-    count, labels = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(len(names),) * 2), directed=False)
+    count, labels = connected_components(
+        sp.coo_array((np.ones(len(i)), (i, j)), shape=(len(names),) * 2), directed=False
+    )
     return [{name for name, label in zip(names, labels, strict=True) if label == part} for part in range(count)]
 
 

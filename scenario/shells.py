@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.quantities import (
@@ -33,6 +32,7 @@ from symplex.base.quantities import (
     vector,
     whole,
 )
+from symplex.base.sparse import sp
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.constitutive import Material

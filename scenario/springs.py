@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.columns import AXES
 from symplex.base.quantities import Name, Text, Triple, not_negative, numbers, positive, shown, vector
+from symplex.base.sparse import sp
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import InterpolatedEnergy, Interpolation
 from symplex.fem.energies.energy import Array, IntArray

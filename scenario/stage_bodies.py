@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import MeshError, StepFailed
 from symplex.fem.assembly.pattern import Pattern, scatter_blocks
 from symplex.fem.energies.energy import Array, Energy, IntArray

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from symplex.base.quantities import (
     ZERO,
@@ -28,6 +27,7 @@ from symplex.base.quantities import (
     vector,
     whole,
 )
+from symplex.base.sparse import sp
 from symplex.errors import MeshError, ScenarioError
 from symplex.fem.actions.mass import bar_mass, consistent_bar_mass
 from symplex.fem.energies.energy import Array, IntArray
@@ -453,11 +453,11 @@ class Truss(NamedTuple):
         density = self._mass_per_length(points)
         return np.zeros(n_nodes) if density is None else bar_mass(points, self.members, density, 1.0, n_nodes)
 
-    def consistent_mass(self, points: Array, n_nodes: int) -> csr_array:
+    def consistent_mass(self, points: Array, n_nodes: int) -> sp.csr_array:
         """Return the consistent mass matrix [n_nodes, n_nodes] in kg."""
         density = self._mass_per_length(points)
         if density is None:
-            return csr_array((n_nodes, n_nodes))
+            return sp.csr_array((n_nodes, n_nodes))
         return consistent_bar_mass(points, self.members, density, 1.0, n_nodes)
 
     def _mass_per_length(self, points: Array) -> Array | None:

@@ -228,13 +228,24 @@ class Composition(AroundSteps["CompositionMotion"]):
     def _step_size(self, system: System, state: State) -> float:
         """Return the step in s, of which the largest substep meets the stability limit first."""
         self._refuse_rigidity(system)
-        method, largest = self.integrator, max(map(abs, substeps(self.order, self.scheme)))
-        if self._kicks:
-            largest = 2.0 / _KICKS[self.order, self.scheme or ""][1]
+        method = self.integrator
         if method.dt == "auto":
-            return method._step_size(system, state) / largest
-        replace(method, dt=method.dt * largest)._step_size(system, state)
+            return method._step_size(system, state) / self._largest
+        self._with_largest._step_size(system, state)
         return method.dt
+
+    @cached_property
+    def _with_largest(self) -> FixedStepIntegrator:
+        """The method with the step that meets the stability limit first."""
+        assert self.integrator.dt != "auto", "it is a number"
+        return replace(self.integrator, dt=self.integrator.dt * self._largest)
+
+    @cached_property
+    def _largest(self) -> float:
+        """The largest substep as part of the step."""
+        if self._kicks:
+            return 2.0 / _KICKS[self.order, self.scheme or ""][1]
+        return max(map(abs, substeps(self.order, self.scheme)))
 
     def _motion(self, system: System, t0: float, dt: float, n: int) -> CompositionMotion:
         inner = self.integrator._motion(system, t0, dt, 0)  # steps are counted outside

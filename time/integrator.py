@@ -285,10 +285,15 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         StepFailed
             If no step can be chosen, or something is not finite.
         """
-        motion = self._motion(system, state.t, self._step_size(system, state), 0)
+        method = self._resolved(system, state)
+        motion = method._motion(system, state.t, method._step_size(system, state), 0)
         motion.take_internal(state.internal)
         motion.begin(state.q, system.held(state.t, state.v))
         return motion
+
+    def _resolved(self, system: System, state: State) -> Self:
+        """Return the method with parameters that are found for a system."""
+        return self
 
     def restart(self, system: System, state: State, dt: float) -> FixedMotion | None:
         """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import not_negative
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions import viscous_loops
 from symplex.fem.actions.looped_load import LoopedLoad

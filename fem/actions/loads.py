@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import ClassVar, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Described
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.faces import area_normals, face_parts, face_table
 from symplex.fem.actions.histories import Constant, Factor, History, factor_of, finite_numbers

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import connectivity, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern, scatter_blocks

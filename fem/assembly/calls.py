@@ -94,9 +94,9 @@ def known_rows(
     record: Record, form: Form | LoadForm, calls: Callable[[], Sequence[Call]], slots: IntArray | None = None
 ) -> NDArray[np.int64]:
     """Return the rows of the calls of a form that read a record, made once for it and for places on a pattern."""
-    known = record.rows.get(form.name)
+    known = record.call_rows.get(form.name)
     if known is None or known[0] is not slots:
-        known = record.rows[form.name] = slots, rows_of(form, calls(), slots)
+        known = record.call_rows[form.name] = slots, rows_of(form, calls(), slots)
     return known[1]
 
 

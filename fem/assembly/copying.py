@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.representation import Described
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, SymplexError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.nodes import require_nodes
 from symplex.fem.compiled.kernels import kernel
 

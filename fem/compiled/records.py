@@ -11,7 +11,8 @@ energies.
     record = Bars(nodes=nodes, stiffness=stiffness)  # refused by name if a type or dimension does not fit
     record.nodes                                      # in Python and in kernels, which take records from there, too
 
-Kernels are compiled for the type of a record (`type_of`); they must not change its numbers or extents.
+A field may be another record. Kernels are compiled for the type of a record (`type_of`); they must not change its
+numbers or extents.
 """
 
 from __future__ import annotations
@@ -48,11 +49,14 @@ Numbers = Annotated[NDArray[np.float64], types.float64[::1]]
 Rows = Annotated[NDArray[np.float64], types.float64[:, ::1]]
 UnsignedRows = Annotated[NDArray[np.uint32], types.uint32[:, ::1]]
 Matrices = Annotated[NDArray[np.float64], types.float64[:, :, ::1]]
+States = Annotated[NDArray[np.float64], types.float64[:, :, :, ::1]]
 Indices = Annotated[NDArray[np.int32], types.int32[::1]]
 Places = Annotated[NDArray[np.int32], types.int32[:, :, ::1]]
 Mask = Annotated[NDArray[np.bool_], types.boolean[:, ::1]]
+UnsignedIndices = Annotated[NDArray[np.uint32], types.uint32[::1]]
 Truths = Annotated[NDArray[np.bool_], types.boolean[::1]]
 Counts = Annotated[NDArray[np.int64], types.int64[::1]]
+CountRows = Annotated[NDArray[np.int64], types.int64[:, ::1]]
 Integer = Annotated[int, types.int64]
 Number = Annotated[float, types.float64]
 
@@ -109,6 +113,29 @@ def _words(field: types.Type) -> int:
     return 1 + field.ndim if isinstance(field, types.Array) else 1
 
 
+class _Declared:
+    """An attribute of a class of records, found from its annotations when it is first asked for."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, record: Record | None, owner: type[Record]) -> Any:
+        hints = get_type_hints(owner, include_extras=True).items()
+        kinds = tuple((name, kind) for name, hint in hints if (kind := _kind_of(hint)) is not None)
+        owner.type = RecordType(f"{owner.__module__}.{owner.__qualname__}", kinds)
+        owner._fields = tuple(
+            (name, kind, as_dtype(kind.dtype) if isinstance(kind, types.Array) else None) for name, kind in kinds
+        )
+        return getattr(owner, self._name)
+
+
+def _kind_of(hint: Any) -> Any:
+    """Return the type of a field, or None of another attribute."""
+    if get_origin(hint) is Annotated:
+        return hint.__metadata__[0]
+    return hint.type if isinstance(hint, type) and issubclass(hint, Record) else None
+
+
 class Record:
     """Arrays and numbers with names; a class of it declares them as annotations (see the module).
 
@@ -121,7 +148,7 @@ class Record:
     ----------
     address : int
         Of the packed fields; the record has to live as long as it is used.
-    rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
+    call_rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
         Of the calls that read it, by the names of forms, with the places on a pattern that matrices have in them
         (`symplex.fem.assembly.calls.known_rows`). Copies have addresses of their own, and none.
 
@@ -136,18 +163,15 @@ class Record:
     _fields: ClassVar[tuple[tuple[str, Any, Any], ...]]  # name, type, dtype of an array
 
     def __init_subclass__(cls) -> None:
-        hints = get_type_hints(cls, include_extras=True)
-        kinds = tuple((name, hint.__metadata__[0]) for name, hint in hints.items() if get_origin(hint) is Annotated)
-        cls.type = RecordType(f"{cls.__module__}.{cls.__qualname__}", kinds)
-        cls._fields = tuple(
-            (name, kind, as_dtype(kind.dtype) if isinstance(kind, types.Array) else None) for name, kind in kinds
-        )
+        cls.type, cls._fields = _Declared("type"), _Declared("_fields")  # pyright: ignore[reportAttributeAccessIssue]
 
     def __init__(self, **values: Any):
         words: list[Any] = []
         for name, kind, dtype in self._fields:
             value = values[name]
-            if dtype is None:
+            if isinstance(kind, RecordType):
+                words.append(value.address)
+            elif dtype is None:
                 numbers = np.array(value, as_dtype(getattr(kind, "dtype", kind))).reshape(-1)
                 if len(numbers) != _words(kind):
                     raise InvalidSystem(
@@ -162,7 +186,7 @@ class Record:
                     )
                 words += (value.__array_interface__["data"][0], *value.shape)
         self.__dict__.update(values)
-        self.rows: dict[str, tuple[NDArray[np.int32] | None, NDArray[np.int64]]] = {}
+        self.call_rows: dict[str, tuple[NDArray[np.int32] | None, NDArray[np.int64]]] = {}
         self._packed = np.array(words, np.int64)
         self.address: int = self._packed.__array_interface__["data"][0]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked, described
 from symplex.base.quantities import positive, whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.directions import rotation_matrix, unit_vector

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.forms import kernels_of
 from symplex.fem.assembly.pattern import Array

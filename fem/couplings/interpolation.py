@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.assembly.calls import Call

@@ -113,7 +113,7 @@ class KernelForms:
         record = self.record
         if record is None:
             return None
-        known = record.rows.get(form.name)  # here as well: it is asked in each evaluation
+        known = record.call_rows.get(form.name)  # here as well: it is asked in each evaluation
         if known is not None and known[0] is slots:
             return known[1]
         if self.calls(form, dim) is None:

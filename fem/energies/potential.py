@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.copying import Copyable

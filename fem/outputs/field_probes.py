@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, final, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import AXES
 from symplex.base.fields import OF_SOLIDS
 from symplex.base.quantities import whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodal
 from symplex.fem.assembly.pattern import Array

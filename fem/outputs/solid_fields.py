@@ -7,11 +7,11 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
 from symplex.base.fields import OF_SOLIDS
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.thermal_load import ThermalLoad
 from symplex.fem.assembly.copying import Copyable

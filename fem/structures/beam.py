@@ -21,11 +21,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.representation import Summarized
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, MeshError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern, scatter_blocks

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import Nodes, connectivity, require_nodes

@@ -18,12 +18,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Self, final, get_args
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column, components, vector_columns
 from symplex.base.representation import Summarized
+from symplex.base.sparse import sp
 from symplex.errors import InfeasibleStart, InvalidSystem
 from symplex.fem.actions.time_function import TimeFunction
 from symplex.fem.assembly.calls import Call, whole

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +17,15 @@ from numpy.typing import NDArray
 from symplex.base.arguments import checked
 from symplex.base.streams import discreet
 from symplex.errors import MeshError
-from symplex.meshes.formats.abaqus import read_abaqus
 from symplex.meshes.formats.account import Account, some
 from symplex.meshes.formats.by_meshio import read_by_meshio
 from symplex.meshes.formats.collapsed import expand_collapsed
-from symplex.meshes.formats.exodus import read_exodus
 from symplex.meshes.formats.formats import format_of
-from symplex.meshes.formats.gmsh22 import read_gmsh22
-from symplex.meshes.formats.gmsh41 import read_gmsh41
 from symplex.meshes.formats.gmsh_sections import physical_name, read_sections
 from symplex.meshes.formats.hdf5_probe import require_readable
 from symplex.meshes.formats.includes import without_quotes
-from symplex.meshes.formats.lsdyna import read_lsdyna
 from symplex.meshes.formats.meshio_lines import account_for_lines
-from symplex.meshes.formats.nastran import read_nastran
-from symplex.meshes.formats.radioss import read_radioss
 from symplex.meshes.formats.raw import RawMesh
-from symplex.meshes.formats.tetgen import read_tetgen
-from symplex.meshes.formats.universal import read_universal
 from symplex.meshes.kinds import dimension_of
 from symplex.meshes.mesh import Mesh, distinct
 from symplex.meshes.repair import drop_duplicates, drop_unconnected
@@ -121,7 +113,8 @@ def _read_accounted(path: Path, account: Account, scale: float, keep_unconnected
     with _as_mesh_error(path, file_format) as chatter:
         require_readable(path)
         if file_format in _READERS:
-            raw = _READERS[file_format](path, account)
+            reader = import_module(f"symplex.meshes.formats.{file_format}")
+            raw = getattr(reader, f"read_{file_format}")(path, account)
         else:
             raw = read_by_meshio(path, file_format)
             account_for_lines(path, file_format, account)
@@ -153,18 +146,9 @@ def mesh_of_raw(raw: RawMesh, name: str, *, require_volume: bool = True) -> Mesh
 # -- files ------------------------------------------------------------------------------------------------------
 
 
-# Formats that meshio does not read, or not whole, or not strictly.
-_READERS = {
-    "abaqus": read_abaqus,
-    "exodus": read_exodus,
-    "gmsh22": read_gmsh22,
-    "gmsh41": read_gmsh41,
-    "lsdyna": read_lsdyna,
-    "nastran": read_nastran,
-    "radioss": read_radioss,
-    "tetgen": read_tetgen,
-    "universal": read_universal,
-}
+# Formats that meshio does not read, or not whole, or not strictly: by read_NAME of the module NAME, which is imported
+# for the first file.
+_READERS = ("abaqus", "exodus", "gmsh22", "gmsh41", "lsdyna", "nastran", "radioss", "tetgen", "universal")
 
 
 @contextmanager

@@ -11,9 +11,7 @@ import re
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, final
-from xml.etree import ElementTree
-from xml.sax.saxutils import quoteattr
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +29,18 @@ from symplex.base.files import (
 from symplex.errors import OutputError
 from symplex.meshes.series.frames import Block, Floats, Frame, Series, SeriesWriter, kept_frames
 
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
 # The files in the folder, of which some belong to a frame; there may be others that are not ours.
 _FILES = re.compile(
     r"(?P<frame>frame\d{6,})(_block\d+\.vtu|\.vtm)|block\d+\.vtu(\.new)?|model\.npz(\.new)?|model\.new\.npz"
 )
 _VTK_NAMES = {"f4": "Float32", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}
 _DTYPES = {name: np.dtype("<" + code if code != "u1" else code) for code, name in _VTK_NAMES.items()}
+_ENTITIES = {
+    ord(c): f"&{name};" for c, name in zip('&<>"\n\r\t', ("amp", "lt", "gt", "quot", "#10", "#13", "#9"), strict=True)
+}
 
 
 class _Entry(NamedTuple):
@@ -105,7 +109,7 @@ class PvdWriter(SeriesWriter):
             at_cells = {key: by_block[name] for key, by_block in cell_data.items() if name in by_block}
             _write_vtu(self._folder / file, block, moved, at_points, at_cells)
         lines = [
-            f"    <DataSet index={quoteattr(str(k))} name={quoteattr(name)} file={quoteattr(file)}/>\n"
+            f"    <DataSet index={_quoted(str(k))} name={_quoted(name)} file={_quoted(file)}/>\n"
             for k, (name, file) in enumerate(zip(self.blocks, files, strict=True))
         ]
         (self._folder / f"{stem}.vtm").write_text(
@@ -123,7 +127,7 @@ class PvdWriter(SeriesWriter):
 
     def _write_index(self) -> None:
         lines = [
-            f'    <DataSet timestep="{entry.t!r}" part="0" file={quoteattr(entry.file)}/>\n' for entry in self._entries
+            f'    <DataSet timestep="{entry.t!r}" part="0" file={_quoted(entry.file)}/>\n' for entry in self._entries
         ]
         head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0">\n  <Collection>\n'
         with replacing(self.path) as file:
@@ -197,13 +201,25 @@ def sibling_files(path: Path) -> list[Path]:
     return [file for file in sorted(folder.iterdir()) if _FILES.fullmatch(file.name)]
 
 
+def _quoted(text: str) -> str:
+    """Return a value of an attribute in XML."""
+    return f'"{text.translate(_ENTITIES)}"'
+
+
+def _parsed(text: bytes) -> Element:
+    """Return the element that a file is: only who reads frames needs the parser."""
+    from xml.etree import ElementTree
+
+    return ElementTree.fromstring(text)
+
+
 def _stem(i: int) -> str:
     """Return how the names of the files of frame i begin."""
     return f"frame{i:06d}"
 
 
 def _read_index(path: Path) -> list[_Entry]:
-    root = ElementTree.fromstring(read_whole(path))
+    root = _parsed(read_whole(path))
     entries = [_Entry(float(line.attrib["timestep"]), line.attrib["file"]) for line in root.iter("DataSet")]
     for i, entry in enumerate(entries):
         if entry.file != (requested := f"{path.with_suffix('').name}/{_stem(i)}.vtm"):
@@ -215,7 +231,7 @@ def _read_frame(vtm: Path, blocks: Mapping[str, Block]) -> dict[str, tuple[dict[
     """Return point and cell data of each block that moves."""
     found = {}
     with damage_reported(vtm, "frame of a series of symplex", WAY_OUT):
-        files = [line.attrib["file"] for line in ElementTree.fromstring(read_whole(vtm)).iter("DataSet")]
+        files = [line.attrib["file"] for line in _parsed(read_whole(vtm)).iter("DataSet")]
         if files != (requested := _files_of(vtm.stem, blocks)):
             raise ValueError(f"it names {files}, expected {requested}")
     for file, (name, block) in zip(files, blocks.items(), strict=True):
@@ -245,7 +261,7 @@ def _write_vtu(
         columns = array.shape[1] if array.ndim == 2 else 1
         kind = _VTK_NAMES[array.dtype.str[1:]]
         line = (
-            f'        <DataArray type="{kind}" Name={quoteattr(name)} NumberOfComponents="{columns}" '
+            f'        <DataArray type="{kind}" Name={_quoted(name)} NumberOfComponents="{columns}" '
             f'format="appended" offset="{end}"/>\n'
         )
         end += 8 + array.nbytes
@@ -279,7 +295,7 @@ def _read_vtu(path: Path) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return point and cell data of a file that `_write_vtu` wrote."""
     data = read_whole(path)
     mark = data.index(b'<AppendedData encoding="raw">')
-    root = ElementTree.fromstring(data[:mark] + b"</VTKFile>")
+    root = _parsed(data[:mark] + b"</VTKFile>")
     start = data.index(b"_", mark) + 1
     fields: list[dict[str, Floats]] = []
     for section in ("PointData", "CellData"):

@@ -10,8 +10,7 @@ from functools import cache
 from typing import NamedTuple, final
 
 import numpy as np
-from numba import typeof, types
-from numpy.typing import NDArray
+from numba import types
 
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import address_of, call_counting_kernel, call_kernel, call_writing_kernel
@@ -21,6 +20,7 @@ from symplex.fem.compiled.kernels import (
     uncounted_inlined as inlined,
     uncounted_kernel as kernel,
 )
+from symplex.fem.compiled.records import Counts, Integer, Numbers, Record, Rows, States
 from symplex.fem.system import System
 from symplex.time.conserving.gauss_interpolant import hermite_weights
 from symplex.time.conserving.scheme_loops import (
@@ -52,7 +52,7 @@ _Z0, _Z, _BEST, _GAIN, _D, _CHANGE, _EFFECT, _SIZE, _LARGER = range(9)
 AHEAD = np.concatenate([hermite_weights(3, np.array([2.0]), derivative) for derivative in (0, 1)])
 
 
-class _Solver(NamedTuple):
+class _Solver(Record):
     """What the iteration takes and writes to.
 
     Attributes
@@ -63,10 +63,8 @@ class _Solver(NamedTuple):
         Residuals after which a step fails, and after which the general method looks for another way.
     power : int
         Half of the order: of S in what is summed up in a step.
-    smooth : bool
-        Whether steps begin on the quintic through the last two states.
     ahead : float64 [2, 6]
-        Its weights.
+        Weights of the quintic through the last two states.
     states, changes, effects : float64 [9, 2, n, dim], [depth, 2, n, dim]
     seen : int64 [2]
         How many changes were seen, and the residuals.
@@ -76,22 +74,21 @@ class _Solver(NamedTuple):
         The addresses of loops; what is called by name would be compiled once more.
     """
 
-    mass: Array
-    limit: int
-    most: int
-    power: int
-    smooth: bool
-    ahead: Array
-    states: Array
-    changes: Array
-    effects: Array
-    seen: NDArray[np.int64]
-    evaluate: int
-    dot: int
-    take_back: int
-    remember: int
-    iterate: int
-    floor: int
+    mass: Numbers
+    limit: Integer
+    most: Integer
+    power: Integer
+    ahead: Rows
+    states: States
+    changes: States
+    effects: States
+    seen: Counts
+    evaluate: Integer
+    dot: Integer
+    take_back: Integer
+    remember: Integer
+    iterate: Integer
+    floor: Integer
 
 
 @final
@@ -113,15 +110,22 @@ class ConservingSteps:
         self._rooms: SchemeRooms = scheme_rooms(scheme, system)
         self.at_once = max(steps_at_once(system) // 4, 1)
         state = (2, system.n_nodes, system.dim)
-        rooms = np.zeros((9, *state)), np.zeros((DEPTH, *state)), np.zeros((DEPTH, *state))
-        seen, evaluate = np.zeros(2, np.int64), evaluation(scheme, forces, self._rooms)
-        solver = _Solver(
-            np.array(system.mass), limit, most, order // 2, False, AHEAD, *rooms, seen, evaluate, *_sums(), 0, 0
+        vectors, parts = types.float64[:, ::1], (SchemeForces.type, SchemeRooms.type, _Solver.type)
+        self._solver = _Solver(
+            mass=np.array(system.mass),
+            limit=limit,
+            most=most,
+            power=order // 2,
+            ahead=AHEAD,
+            states=np.zeros((9, *state)),
+            changes=np.zeros((DEPTH, *state)),
+            effects=np.zeros((DEPTH, *state)),
+            seen=np.zeros(2, np.int64),
+            evaluate=evaluation(scheme, forces, self._rooms),
+            **_sums(),
+            iterate=address_of(_iterate, types.float64, SchemeTable.type, *parts, vectors, types.float64),
+            floor=address_of(_floor, SchemeForces.type, _Solver.type, types.float64[:, :, ::1]),
         )
-        vectors, parts = types.float64[:, ::1], (typeof(forces), typeof(self._rooms), typeof(solver))
-        iterate = address_of(_iterate, types.float64, typeof(scheme), *parts, vectors, types.float64)
-        floor = address_of(_floor, typeof(forces), typeof(solver), types.float64[:, :, ::1])
-        self._solver = solver._replace(iterate=iterate, floor=floor)
         self._order = order
 
     def take(
@@ -134,25 +138,25 @@ class ConservingSteps:
         those of a step before [3, n, dim], and known is the effort, see
         `symplex.time.conserving.graham_jelenic_motion.GrahamJelenicMotion`.
         """
-        solver = self._solver._replace(smooth=not first and self._order > 2)
-        counts = np.zeros(1, np.int64)
-        taken = _steps(n, h, self._scheme, self._forces, self._rooms, solver, magnitudes, *arrays, known, counts)
+        counts, smooth = np.zeros(1, np.int64), not first and self._order > 2
+        equations = self._scheme, self._forces, self._rooms, self._solver
+        taken = _steps(n, h, smooth, *equations, magnitudes, *arrays, known, counts)
         return taken, int(counts[0])
 
 
 @cache
-def _sums() -> tuple[int, int, int]:
+def _sums() -> dict[str, int]:
     """Return the addresses of `dot`, `take_back` and `remember`, which are compiled if need be."""
     mass, state, states, known = types.float64[::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1], types.int64
-    return (
-        address_of(dot, mass, state, state),
-        address_of(take_back, mass, state, states, states, known, state),
-        address_of(remember, mass, states, states, state, state, known),
-    )
+    return {
+        "dot": address_of(dot, mass, state, state),
+        "take_back": address_of(take_back, mass, state, states, states, known, state),
+        "remember": address_of(remember, mass, states, states, state, state, known),
+    }
 
 
 @kernel
-def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, effort, counts):
+def _steps(n, h, smooth, scheme, forces, rooms, solver, magnitudes, q, v, a, before, effort, counts):
     """Take n steps; return how many were possible."""
     states = solver.states
     z0, z, best, gain, new = states[_Z0], states[_Z], states[_BEST], states[_GAIN], states[_D]
@@ -162,7 +166,7 @@ def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, eff
         for i in range(q.shape[0]):
             for k in range(q.shape[1]):
                 z0[0, i, k], z0[1, i, k] = q[i, k], h * v[i, k]
-        _predict(h, forces, solver, rooms, z0, a, before, z)
+        _predict(h, smooth, forces, solver, rooms, z0, a, before, z)
         if not np.isfinite(begin_step(solver.evaluate, scheme, forces, rooms, h, z0, a)):
             return step
         floor = call_kernel(solver.floor, (forces, solver, magnitudes))
@@ -188,8 +192,8 @@ def _steps(n, h, scheme, forces, rooms, solver, magnitudes, q, v, a, before, eff
 
 
 @formula
-def _predict(h, forces, solver, rooms, z0, a, before, out):
-    """Write where a smooth motion would be: on the quintic through the last two states, or by Taylor's series."""
+def _predict(h, smooth, forces, solver, rooms, z0, a, before, out):
+    """Write where a motion would be: if smooth, on the quintic through the last two states, or by Taylor's series."""
     ends = rooms.ends
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
@@ -197,7 +201,7 @@ def _predict(h, forces, solver, rooms, z0, a, before, out):
             out[0, i, k], out[1, i, k] = z0[0, i, k] + (z0[1, i, k] + bend), z0[1, i, k] + 2.0 * bend
             ends[0, i, k], ends[1, i, k], ends[2, i, k] = before[0, i, k], h * before[1, i, k], h * h * before[2, i, k]
             ends[3, i, k], ends[4, i, k], ends[5, i, k] = z0[0, i, k], z0[1, i, k], h * h * a[i, k]
-    if solver.smooth:
+    if smooth:
         combine(forces, solver.ahead, 0, 1.0, 3, 3, ends, out[0])
         combine(forces, solver.ahead, 1, 0.0, 3, 3, ends, out[1])
 

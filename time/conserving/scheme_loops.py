@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Set
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numba import typeof, types
 
 from symplex.fem.assembly import forms
-from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled.call import address_of, call_back, call_kernel, call_writing_kernel
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.records import Indices, Integer, Matrices, Numbers, Record, Rows
 from symplex.fem.compiled.secant_product import secant_product
 from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.system import System
@@ -33,7 +32,7 @@ START, END, POINTS = range(3)  # places where accelerations from outside are loo
 _START, _START_RATE, _END, _MEAN, _CHANGE, _TILDE = range(6)
 
 
-class SchemeForces(NamedTuple):
+class SchemeForces(Record):
     """A system as the loops take it.
 
     Attributes
@@ -45,11 +44,11 @@ class SchemeForces(NamedTuple):
         Of all energies, as the scheme has it between both ends.
     gradient, outer : Table
         Of all energies, and of those named external, at one place.
-    loaded : bool
+    loaded : int
         Whether there are any of these.
     secant, secant_rate : Table
         𝓕 and its rate, of all others.
-    in_python, is_lumped : bool
+    in_python, is_lumped : int
         Whether forces are called back, and whether the mass is lumped; if not, M⁻¹ is.
     back : int
         The address of what is called back.
@@ -57,24 +56,24 @@ class SchemeForces(NamedTuple):
         The addresses of loops that are called in many places, where they would be compiled once more in each.
     """
 
-    inverse_mass: Array
-    indptr: IntArray
-    indices: IntArray
+    inverse_mass: Rows
+    indptr: Indices
+    indices: Indices
     force: Table
     gradient: Table
     outer: Table
-    loaded: bool
+    loaded: Integer
     secant: Table
     secant_rate: Table
-    in_python: bool
-    is_lumped: bool
-    back: int
-    multiply: int
-    add: int
-    combine: int
+    in_python: Integer
+    is_lumped: Integer
+    back: Integer
+    multiply: Integer
+    add: Integer
+    combine: Integer
 
 
-class SchemeRooms(NamedTuple):
+class SchemeRooms(Record):
     """Arrays that the loops write to.
 
     Attributes
@@ -88,15 +87,15 @@ class SchemeRooms(NamedTuple):
         What is called back writes to.
     """
 
-    vectors: Array
-    ends: Array
-    x: Array
-    jerk: Array
-    outer: Array
-    outer_moments: Array
-    values: Array
-    moments: Array
-    found: Array
+    vectors: Matrices
+    ends: Matrices
+    x: Matrices
+    jerk: Rows
+    outer: Matrices
+    outer_moments: Matrices
+    values: Rows
+    moments: Rows
+    found: Numbers
 
 
 def has_loops(system: System) -> bool:
@@ -137,9 +136,10 @@ def scheme_forces(
     free = np.where(system.fixed, 0.0, 1.0)
     inverse_mass = free / np.asarray(system.mass)[:, None] if system.is_lumped else free
     pattern, loaded = system.pattern, bool(external or system.loads)
-    force, gradient, outer, secants, rates = tables
-    of_all = inverse_mass, pattern.indptr, pattern.indices, force, gradient, outer, loaded, secants, rates
-    return SchemeForces(*of_all, in_python, system.is_lumped, back, *_loops())
+    places = {"indptr": pattern.indptr, "indices": pattern.indices, "inverse_mass": inverse_mass}
+    forces = dict(zip(("force", "gradient", "outer", "secant", "secant_rate"), tables, strict=True))
+    kinds = {"loaded": loaded, "in_python": in_python, "is_lumped": system.is_lumped, "back": back}
+    return SchemeForces(**places, **forces, **kinds, **dict(zip(("multiply", "add", "combine"), _loops(), strict=True)))
 
 
 @cache
@@ -158,15 +158,15 @@ def scheme_rooms(scheme: SchemeTable, system: System) -> SchemeRooms:
     shape, nnz = (system.n_nodes, system.dim), len(system.pattern.indices)
     points = max(len(scheme.outer_positions), len(scheme.quintic), 1)
     return SchemeRooms(
-        np.zeros((8, *shape)),
-        np.zeros((8, *shape)),
-        np.zeros((2 + len(scheme.products), *shape)),
-        np.zeros(shape),
-        np.zeros((points, *shape)),
-        np.zeros((scheme.known, *shape)),
-        np.zeros((max(len(scheme.positions), 6), nnz)),
-        np.zeros((scheme.known, nnz)),
-        np.zeros(nnz),
+        vectors=np.zeros((8, *shape)),
+        ends=np.zeros((8, *shape)),
+        x=np.zeros((2 + len(scheme.products), *shape)),
+        jerk=np.zeros(shape),
+        outer=np.zeros((points, *shape)),
+        outer_moments=np.zeros((scheme.known, *shape)),
+        values=np.zeros((max(len(scheme.positions), 6), nnz)),
+        moments=np.zeros((scheme.known, nnz)),
+        found=np.zeros(nnz),
     )
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.fem.assembly.pattern import Array
-from symplex.time.conserving.cayley_words import program
+from symplex.fem.compiled.records import CountRows, Integer, Numbers, Record, Rows
 from symplex.time.conserving.gauss_interpolant import GaussInterpolant
 
 # Kinds of schemes: forces at the middle, or on the way between both ends; M4; and those of Cayley's transform.
 MIDDLE, ENDS, HERMITE, CAYLEY = range(4)
 
 
-class SchemeTable(NamedTuple):
+class SchemeTable(Record):
     """A scheme as numbers.
 
     Attributes
@@ -36,21 +35,21 @@ class SchemeTable(NamedTuple):
         with a last product which gain, moment and vector.
     """
 
-    kind: int
-    known: int
-    positions: Array
-    moments: Array
-    outer_positions: Array
-    outer_rates: Array
-    outer_moments: Array
-    quintic: Array
-    quintic_rates: Array
-    slopes: Array
-    products: NDArray[np.int64]
-    terms: NDArray[np.int64]
-    term_factors: Array
-    last: NDArray[np.int64]
-    last_factors: Array
+    kind: Integer
+    known: Integer
+    positions: Rows
+    moments: Rows
+    outer_positions: Rows
+    outer_rates: Rows
+    outer_moments: Rows
+    quintic: Rows
+    quintic_rates: Rows
+    slopes: Rows
+    products: CountRows
+    terms: CountRows
+    term_factors: Numbers
+    last: CountRows
+    last_factors: Numbers
 
 
 _NO_NUMBERS, _NO_PLACES = np.zeros((0, 0)), np.zeros((0, 2), np.int64)
@@ -59,21 +58,27 @@ _NO_RATES = _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS
 _NO_WORDS = _NO_PLACES, _NO_PLACES, np.zeros(0), np.zeros((0, 3), np.int64), np.zeros(0)
 
 
+def _table(*numbers: Any) -> SchemeTable:
+    return SchemeTable(**dict(zip(SchemeTable.type.fields, numbers, strict=True)))
+
+
 def middle_scheme(kind: int) -> SchemeTable:
     """Return a scheme of second order."""
-    return SchemeTable(kind, 1, *_NO_RULE, *_NO_RATES, *_NO_RATES, *_NO_WORDS)
+    return _table(kind, 1, *_NO_RULE, *_NO_RATES, *_NO_RATES, *_NO_WORDS)
 
 
 def hermite_scheme(rule: GaussInterpolant) -> SchemeTable:
     """Return M4, with the rule for forces from outside."""
     outer = rule.position_weights, rule.rate_weights, rule.weights[None].copy()
-    return SchemeTable(HERMITE, 2, *_NO_RULE, *outer, *_NO_RATES, *_NO_WORDS)
+    return _table(HERMITE, 2, *_NO_RULE, *outer, *_NO_RATES, *_NO_WORDS)
 
 
 def cayley_scheme(
     order: int, rule: GaussInterpolant, outer: GaussInterpolant, rates: tuple[Array, Array, Array] = _NO_RATES
 ) -> SchemeTable:
     """Return a scheme of Cayley's transform, with the rules for 𝓕 and for forces from outside."""
+    from symplex.time.conserving.cayley_words import program  # by fractions, which other methods need not import
+
     products, gains = program(order)
     terms = [(gain, place, factor) for gain, (pairs, _) in enumerate(gains) for factor, place in pairs]
     last = [
@@ -91,4 +96,4 @@ def cayley_scheme(
     )
     inner = np.array(rule.position_weights, float), np.array(rule.moments, float)
     loads = np.array(outer.position_weights, float), np.array(outer.rate_weights, float), np.array(outer.moments, float)
-    return SchemeTable(CAYLEY, order // 2, *inner, *loads, *rates, *words)
+    return _table(CAYLEY, order // 2, *inner, *loads, *rates, *words)

@@ -77,7 +77,7 @@ class SecantScheme(ConservingScheme):
         if not isfinite(loops.evaluate(self._address, begins, self._table, self._forces, *where)):
             self._back.raise_failure()
             # Energies say of which stencil forces are not finite.
-            loops.evaluate(self._address, begins, self._table, self._forces._replace(in_python=True), *where)
+            loops.evaluate(self._address, begins, self._table, self._forces.replace(in_python=True), *where)
             self._back.raise_failure()
 
     def work(self, z1: Array) -> list[float]:

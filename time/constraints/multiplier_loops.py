@@ -10,7 +10,7 @@ import numpy as np
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
 from symplex.fem.compiled.records import Counts, Indices, Integer, Numbers, Record, Rows
-from symplex.fem.form_table import CallRows, Table, write
+from symplex.fem.form_table import Table, write
 from symplex.time.constraints.multiplier_matrix import factorise_band, solve_band
 
 _EPS = float(np.finfo(float).eps)
@@ -29,10 +29,8 @@ class Conditions(Record):
 
     Attributes
     ----------
-    values, slopes : int64 [k, 7]
-        The rows of the table of g, and of that of ∇g.
-    values_kernel, slopes_kernel : int
-        What reads them.
+    values, slopes : Table
+        Of g, and of ∇g.
     in_python, is_banded : int
         Whether a constraint has no loops, and whether the matrix is a banded one.
     back : int
@@ -59,10 +57,8 @@ class Conditions(Record):
         Why there is no next state, and of which condition that is true.
     """
 
-    values: CallRows
-    values_kernel: Integer
-    slopes: CallRows
-    slopes_kernel: Integer
+    values: Table
+    slopes: Table
     in_python: Integer
     is_banded: Integer
     back: Integer
@@ -183,14 +179,14 @@ def _write_values(c):
     """Set the excess to g at the positions; return whether that was possible."""
     if c.in_python:
         return _has(c, VALUES)
-    write(Table(c.later, c.values, False, c.values_kernel), c.at, c.at, c.excess)
+    write(c.values, c.at, c.at, c.excess)
     return True
 
 
 @kernel
 def write_gradients_at(c, q, out):
     """Set out to the gradients at positions q [n, dim], of conditions that have loops."""
-    write(Table(c.later, c.slopes, False, c.slopes_kernel), q, q, out)
+    write(c.slopes, q, q, out)
 
 
 @kernel

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.kernels import uncounted_kernel as kernel
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InfeasibleStart, InvalidSystem, RedundantConstraints, StepFailed
 from symplex.fem.assembly.named import by_name
 from symplex.fem.assembly.nodes import require_nodes
@@ -146,14 +146,12 @@ class Multipliers:
         tables = condition_tables([], self.system.dim) if found is None else found
         assert tables is not None, "none is in Python"
         values, slopes = tables
-        is_banded, shift = isinstance(matrix, BandMatrix), self._shift()
+        banded, shift = matrix if isinstance(matrix, BandMatrix) else None, self._shift()
         return Conditions(
-            values=values.rows,
-            values_kernel=values.kernel,
-            slopes=slopes.rows,
-            slopes_kernel=slopes.kernel,
+            values=values,
+            slopes=slopes,
             in_python=found is None,
-            is_banded=is_banded,
+            is_banded=banded is not None,
             back=self._back.address,
             rows=self._rows,
             nodes=self._nodes,
@@ -161,9 +159,9 @@ class Multipliers:
             second=second,
             slots=matrix.slots,
             inverse_mass=self.inverse_mass,
-            band=matrix.values if is_banded else np.zeros((0, 1)),
+            band=np.zeros((0, 1)) if banded is None else banded.values,
             entries=matrix.values.ravel(),
-            order=matrix.order if is_banded else self._rows,
+            order=self._rows if banded is None else banded.order,
             diagonal=matrix.diagonal[: len(shift)],
             shift=shift,
             at=np.zeros_like(self.inverse_mass),

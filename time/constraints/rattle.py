@@ -308,7 +308,8 @@ class ConstrainedMotion(FixedStepMotion):
         if n and not known:  # the loads themselves say why
             known, factors, loads, from_python = 1, _NO_FACTORS, NO_LOADS, True
         self._taking = steps
-        table = (self._rooms[FORCE], _NO_ROWS) if self._table is None else self._table[:2]
+        found = self._table
+        table = (self._rooms[FORCE], _NO_ROWS) if found is None else (found.constant, found.rows)
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         flags = self._projects, self._ahead, look_ahead, from_python, bool(self._moving) or self._set.depends_on_time
         arrays = self._q, self._carried, self._applied, self._gradients, self._impulses, self._sizes

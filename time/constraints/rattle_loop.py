@@ -6,8 +6,8 @@ import numpy as np
 
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
-from symplex.fem.form_table import Table, write_gradient
-from symplex.fem.load_table import write_load
+from symplex.fem.form_table import write_gradient
+from symplex.fem.load_table import LoadRows, write_load
 from symplex.time.constraints.multiplier_loops import close, factorise, follow, project, push
 
 # Vectors [n, dim] that the loop writes to: velocities in the middle of a step, positions without impulses, the forces
@@ -30,7 +30,7 @@ def take_steps(
     the last one are on request. Loads act with the forces acting [l, n, dim] at the beginning, and with factors [s, l]
     at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = Table(rooms[FORCE], loads, True, write)
+    table = LoadRows(loads, write)
     half, force, following = rooms[_HALF], rooms[FORCE], c.at
     for step in range(n + 1 if look_ahead else n):
         h = sizes[step % len(sizes)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import refuse_history

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.time.events.huge_pages import moved

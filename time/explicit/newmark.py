@@ -26,7 +26,7 @@ from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.form_table import Table, form_table, write_gradient
-from symplex.fem.load_table import NO_LOADS, load_loops, write_load
+from symplex.fem.load_table import NO_LOADS, LoadRows, load_loops, write_load
 from symplex.fem.system import State, System
 from symplex.time.constraints.rattle import Rattle, RattleMotion
 from symplex.time.explicit.contact_level import ContactLevel, farthest_in_step, largest_frequency_of
@@ -185,6 +185,9 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         """Return a step of size h in s of an implicit member."""
         return newmark_scheme(h, self.beta, self.gamma)
 
+    def _resolved(self, system: System, state: State) -> Newmark:
+        return self._divided(system, state) if self._divides(system) else self
+
     def start(self, system: System, state: State) -> NewmarkMotion | ImplicitMotion | RattleMotion:
         """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
 
@@ -197,11 +200,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
         StepFailed
             If no step can be chosen, or something is not finite.
         """
-        if not self._divides(system):
-            return super().start(system, state)
-        motion = super(Newmark, self._divided(system, state)).start(system, state)
-        assert isinstance(motion, NewmarkMotion), "others divide no steps"
-        motion.divide_by_contact()
+        motion = super().start(system, state)
+        if self._divides(system):
+            assert isinstance(motion, NewmarkMotion), "others divide no steps"
+            motion.divide_by_contact()
         return motion
 
     def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
@@ -562,7 +564,7 @@ class NewmarkMotion(FixedStepMotion):
         actions = bool(self._moving or self._internal) or len(loads.histories) < len(self._work.loads)
         calls = self._is_large, bool(self._moving), table is None, actions
         self._taking = steps, known, loads, bool(places)
-        energies = (self._gradient, _NO_ROWS) if table is None else table[:2]
+        energies = (self._gradient, _NO_ROWS) if table is None else (table.constant, table.rows)
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
         return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES))
@@ -628,7 +630,7 @@ def _steps(
     Each is a drift between two kicks. Loads act with the forces acting [l, n, dim] at the beginning, and with factors
     [s, l] at the ends of steps in turn; the work of each is added to works [l].
     """
-    table = Table(gradient, loads, True, write)  # made here: to take one from Python takes longer than a short step
+    table = LoadRows(loads, write)
     numbers = q.ravel(), v.ravel(), a.ravel(), gradient.ravel(), inverse_mass.ravel()
     ends, forces = before.reshape((len(before), q.size)), acting.reshape((len(acting), q.size))
     k, after = 0, 0.0

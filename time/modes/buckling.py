@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, final
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import listed, whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.couplings.cyclic import MOST_SECTORS, CyclicSymmetry
 from symplex.fem.energies.energy import Array, IntArray

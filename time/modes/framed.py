@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.assembly.pattern import Array
 from symplex.time.modes.linear_equations import LinearEquations

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.fem.energies.energy import Array
 
 _RANK = 1e-12  # of the squares of conditions of length one, below which they are redundant

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import NoEquilibrium
 from symplex.fem.energies.energy import Array
 from symplex.fem.system import State, System

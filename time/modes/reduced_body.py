@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, final
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.arguments import checked
 from symplex.base.files import write_atomic
 from symplex.base.quantities import whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium, OutputError
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, require_nodes
 from symplex.fem.couplings.equations import LinearConstraints

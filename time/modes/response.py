@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium, StepFailed
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.energies.energy import Array

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import scatter_blocks
 from symplex.fem.energies.differentiable_load import DifferentiableLoad

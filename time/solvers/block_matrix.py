@@ -16,9 +16,9 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.compiled import threads
 from symplex.fem.compiled.kernels import inlined, kernel

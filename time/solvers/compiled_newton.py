@@ -7,14 +7,15 @@ step fails.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symplex.fem.assembly import forms
-from symplex.fem.assembly.pattern import Array, IntArray, Pattern
+from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula, uncounted_inlined as inlined
+from symplex.fem.compiled.records import Indices, Integer, Mask, Numbers, Record
 from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
@@ -28,7 +29,7 @@ _WORK_AT_ONCE = 20_000  # stencils and nodes in a compiled loop, which hears no 
 MOST_PRODUCTS = 20_000  # of blocks in a factorisation: beyond that a library's dense or sparse factors are faster
 
 
-class CompiledSystem(NamedTuple):
+class CompiledSystem(Record):
     """A system as compiled Newton iterations take it.
 
     Attributes
@@ -42,7 +43,7 @@ class CompiledSystem(NamedTuple):
     fixed : bool [n, dim]
     indptr, indices : int32 [n + 1], [nnz]
         The pattern.
-    symmetric : bool
+    symmetric : int
         Whether the matrix of a step is.
     frames : Record or None
         What iterations for frames have in addition (`symplex.time.solvers.framed_newton`).
@@ -51,13 +52,13 @@ class CompiledSystem(NamedTuple):
     forces: Table
     tangent: Table
     loads: LoadTable
-    mass: Array
-    mass_values: Array
-    fixed: NDArray[np.bool_]
-    indptr: IntArray
-    indices: IntArray
-    symmetric: bool
-    frames: Any
+    mass: Numbers
+    mass_values: Numbers
+    fixed: Mask
+    indptr: Indices
+    indices: Indices
+    symmetric: Integer
+    frames: ClassVar[Any] = None
 
 
 # Vectors [n, dim] that compiled Newton iterations write to, as places in one array: the increment, its forces and its
@@ -130,8 +131,18 @@ def compiled_system(system: System, by_ends: bool) -> tuple[CompiledSystem, Load
     # Copies, so that addresses and layouts are those of arrays that nothing else changes.
     fixed, indptr, indices = np.array(system.fixed), pattern.indptr.copy(), pattern.indices.copy()
     symmetric = not (by_ends or system.differentiable_loads)
-    masses = mass, np.array(system.mass_values)
-    return CompiledSystem(forces, tangent, loads.table, *masses, fixed, indptr, indices, symmetric, None), loads
+    small = CompiledSystem(
+        forces=forces,
+        tangent=tangent,
+        loads=loads.table,
+        mass=mass,
+        mass_values=np.array(system.mass_values),
+        fixed=fixed,
+        indptr=indptr,
+        indices=indices,
+        symmetric=symmetric,
+    )
+    return small, loads
 
 
 def small_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactors | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.errors import StepFailed
 from symplex.fem.assembly.pattern import Array, Pattern
 from symplex.fem.compiled.kernels import kernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.fem.compiled.kernels import kernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
+from symplex.base.sparse import sp
 from symplex.fem.assembly.pattern import IntArray, Pattern
 from symplex.fem.compiled.kernels import kernel
 

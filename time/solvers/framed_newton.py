@@ -137,6 +137,12 @@ class _Framed(Record):
     of_one: Rows
 
 
+class _FramedSystem(CompiledSystem):
+    """A system with frames."""
+
+    frames: _Framed  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
 def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     """Return what compiled iterations take of a system with frames, if it is for them; see `compiled_newton`."""
     assert system.frames is not None, "it is for systems with frames"
@@ -177,7 +183,7 @@ def framed_newton(system: System, by_ends: bool) -> CompiledNewton | None:
     )
     small, loads = found
     vectors, blocks = np.zeros((_INNER + 1, system.n_nodes, 3)), system.pattern.zeros(3)
-    return CompiledNewton(small._replace(frames=record), factors, vectors, blocks, loads)
+    return CompiledNewton(_FramedSystem(**small.as_dict(), frames=record), factors, vectors, blocks, loads)
 
 
 def _no_joints() -> dict[str, NDArray[Any]]:

@@ -11,20 +11,20 @@ have next to nothing there, follow the nodes that they are coupled to, and have 
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from numba import typeof, types
+from numba import types
 from numpy.typing import NDArray
 
-from symplex.fem.assembly.pattern import Array, Pattern
+from symplex.base.sparse import sp
+from symplex.fem.assembly.pattern import Pattern
 from symplex.fem.compiled.call import address_of, call_counting_kernel, call_testing_kernel, call_writing_kernel
 from symplex.fem.compiled.kernels import addressed_formula, uncounted_formula as formula
+from symplex.fem.compiled.records import Counts, Integer, Numbers, Record, Rows, UnsignedIndices
 from symplex.time.solvers.block_factor import incomplete_lu, lu_backward, lu_forward
 
 
-class KeptFactors(NamedTuple):
+class KeptFactors(Record):
     """The pattern of L and U of a block matrix in the order of elimination, and arrays for them.
 
     Attributes
@@ -48,22 +48,22 @@ class KeptFactors(NamedTuple):
         The addresses of the loops, and of what calls them.
     """
 
-    nodes: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.uint32]
-    diagonal: NDArray[np.int64]
-    source: NDArray[np.int64]
-    values: Array
-    factor: Array
-    inverses: Array
-    right: Array
-    solution: Array
-    lu: int
-    forward: int
-    backward: int
-    factorise: int
-    is_definite: int
-    substitute: int
+    nodes: Counts
+    indptr: Counts
+    indices: UnsignedIndices
+    diagonal: Counts
+    source: Counts
+    values: Rows
+    factor: Rows
+    inverses: Rows
+    right: Numbers
+    solution: Numbers
+    lu: Integer
+    forward: Integer
+    backward: Integer
+    factorise: Integer
+    is_definite: Integer
+    substitute: Integer
 
 
 def kept_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactors:
@@ -99,13 +99,19 @@ def kept_factors(pattern: Pattern, multipliers: int | None = None) -> KeptFactor
     source = np.full(len(keys), -1)
     source[np.searchsorted(keys, _rows(places) * n + places.indices)] = places.data - 1
     size = len(keys)
-    diagonal = np.flatnonzero(_rows(stored) == stored.indices)
-    indptr, indices = stored.indptr.astype(np.int64), stored.indices.astype(np.uint32)
-    blocks = np.zeros((size, 9)), np.zeros((size, 9)), np.zeros((n, 9))
-    rooms = *blocks, np.zeros(3 * n), np.zeros(3 * n)
-    factors = KeptFactors(nodes, indptr, indices, diagonal, source, *rooms, *_loops(), 0, 0, 0)
-    kind, vectors = typeof(factors), types.float64[:, ::1]
-    return factors._replace(
+    kind, vectors = KeptFactors.type, types.float64[:, ::1]
+    return KeptFactors(
+        nodes=nodes,
+        indptr=stored.indptr.astype(np.int64),
+        indices=stored.indices.astype(np.uint32),
+        diagonal=np.flatnonzero(_rows(stored) == stored.indices),
+        source=source,
+        values=np.zeros((size, 9)),
+        factor=np.zeros((size, 9)),
+        inverses=np.zeros((n, 9)),
+        right=np.zeros(3 * n),
+        solution=np.zeros(3 * n),
+        **_loops(),
         factorise=address_of(_factorise, kind, types.float64[:, :, ::1]),
         is_definite=address_of(_is_definite, kind),
         substitute=address_of(_substitute, kind, vectors, vectors),
@@ -123,16 +129,16 @@ def _rows(matrix: sp.csr_array) -> NDArray[np.int64]:
 
 
 @cache
-def _loops() -> tuple[int, int, int]:
+def _loops() -> dict[str, int]:
     """Return the addresses of the loops that factorise and that solve, which are compiled if need be."""
     places, columns, blocks, vector = types.int64[::1], types.uint32[::1], types.float64[:, ::1], types.float64[::1]
     number = types.int64
     pattern = places, columns, places
-    return (
-        address_of(incomplete_lu, *pattern, blocks, number, blocks, blocks, number, number),
-        address_of(lu_forward, *pattern, blocks, vector, vector, number, number),
-        address_of(lu_backward, *pattern, blocks, blocks, vector, number, number),
-    )
+    return {
+        "lu": address_of(incomplete_lu, *pattern, blocks, number, blocks, blocks, number, number),
+        "forward": address_of(lu_forward, *pattern, blocks, vector, vector, number, number),
+        "backward": address_of(lu_backward, *pattern, blocks, blocks, vector, number, number),
+    }
 
 
 @formula

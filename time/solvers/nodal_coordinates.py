@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array, IntArray, Pattern
 from symplex.fem.compiled.kernels import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from symplex.base.sparse import sp
 from symplex.errors import StepFailed
 from symplex.fem.assembly.pattern import Array, Pattern
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.compiled.call import call_testing_kernel
 from symplex.fem.compiled.kernels import uncounted_formula as formula, uncounted_kernel as kernel
+from symplex.fem.compiled.records import Counts, Integer, Matrices, Numbers, Record, Rows
 from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import write_load
 from symplex.fem.system import System
@@ -41,7 +41,7 @@ _START, _BEST, _BEST_FORCES = range(3)
 _H, _EXCESS, _MIDDLE, _SIZE, _CORRECTIONS, _ATTEMPTS = range(6)
 
 
-class Search(NamedTuple):
+class Search(Record):
     """What a search works with.
 
     Attributes
@@ -65,18 +65,18 @@ class Search(NamedTuple):
         Those of factors that are kept.
     """
 
-    find: int
-    limit: int
+    find: Integer
+    limit: Integer
     energies: Table
-    rooms: Array
-    terms: Array
-    momentum: Array
-    works: Array
-    best_works: Array
-    load_factors: Array
-    counts: NDArray[np.int64]
-    best: Array
-    kept: Array
+    rooms: Matrices
+    terms: Numbers
+    momentum: Rows
+    works: Numbers
+    best_works: Numbers
+    load_factors: Numbers
+    counts: Counts
+    best: Numbers
+    kept: Numbers
 
 
 @final
@@ -101,10 +101,20 @@ class CompiledSearch:
             self._search = None
             return
         shape, loads = (system.n_nodes, system.dim), np.zeros(len(system.loads))
-        works = loads, loads.copy(), np.ones_like(loads)
-        arrays = np.zeros((3, *shape)), np.zeros(1 + len(energies.rows)), np.zeros(shape), *works
-        numbers = np.zeros(2, np.int64), np.zeros(6), np.zeros(2)
-        self._search = Search(small.find, limit, energies, *arrays, *numbers)
+        self._search = Search(
+            find=small.find,
+            limit=limit,
+            energies=energies,
+            rooms=np.zeros((3, *shape)),
+            terms=np.zeros(1 + len(energies.rows)),
+            momentum=np.zeros(shape),
+            works=loads,
+            best_works=loads.copy(),
+            load_factors=np.ones_like(loads),
+            counts=np.zeros(2, np.int64),
+            best=np.zeros(6),
+            kept=np.zeros(2),
+        )
         self._kept = small, energies
         self._resolved = resolved
 

@@ -37,7 +37,7 @@ def compiled_force(system: System, full: bool) -> CompiledForce | None:
     thirds = form_table(system, forms.THIRD) if full else None
     if equations is None or (full and thirds is None):
         return None
-    third = equations.system.forces if thirds is None else thirds._replace(constant=np.zeros_like(thirds.constant))
+    third = equations.system.forces if thirds is None else thirds.replace(constant=np.zeros_like(thirds.constant))
     return CompiledForce(full, equations, third)
 
 
