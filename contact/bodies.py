@@ -214,10 +214,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
                 raise InvalidSystem(f"BodyContact: positions have shape {q.shape}, expected (n, 3).")
             if not np.isfinite(q).all():
                 raise StepFailed("BodyContact: positions are not finite.")
-        pairs = find_pairs(self.surface, ends, distance, self.between)
-        if self._around is not None:
-            pairs = pairs.chosen(np.flatnonzero(self._around[pairs.nodes].any(axis=1)))
-        self._list(pairs)
+        self._list(find_pairs(self.surface, ends, distance, self.between, self._around))
 
     def empty(self) -> None:
         """Let there be no pairs."""
@@ -336,7 +333,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
             near = self._find_near(q)
         pairs = near.energy.record
         if near.ahead < ahead:  # that is beyond the list
-            found = find_pairs(self.surface, (q,), self.reach + ahead, self.between)
+            found = find_pairs(self.surface, (q,), self.reach + ahead, self.between, self._around)
             pairs = PairRecord(**found.as_dict(), law=pairs.law, stiffness=pairs.stiffness, reach=pairs.reach)
         most = 2 * len(pairs.nodes)
         rows = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
