@@ -5,9 +5,9 @@
 Two cubes of neo-Hookean aluminium meet at one face, a sixth of the surface of each, at 20 m/s, or are a cube apart, and
 move at 1 m/s along each other. The explicit step is one of Newmark with a penalty, with its lists and its look at what
 passes through, against the same step of the cubes without contact and the forces of the solids alone, in turn, the
-median of some; a collision is that with contact on a level of its own (``contact_steps = "auto"``), against steps
-without contact, with the largest error of energy at dt, dt/2 and dt/4. The implicit step is of energy-momentum with a barrier at twenty stable steps of the solids, per
-correction. All are processor times in one process.
+median of some; in collisions contact has a level of its own (``contact_steps = "auto"``), against steps without
+contact, with the largest error of energy at dt, dt/2 and dt/4. The implicit step is of energy-momentum with a barrier
+at twenty stable steps of the solids, per correction. All are processor times in one process.
 """
 
 from __future__ import annotations

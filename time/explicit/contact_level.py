@@ -163,13 +163,15 @@ def largest_frequency_of(parts: Sequence[Stiffness | None], inverse_mass: Array)
     known = [part for part in parts if part is not None and len(part.nodes)]
     if not known:
         return 0.0
-    widest = max(part.nodes.shape[1] for part in known)
-    nodes, factors = (
-        np.concatenate([np.pad(rows, ((0, 0), (0, widest - rows.shape[1]))) for rows in arrays])
-        for arrays in ([part.nodes for part in known], [part.factors for part in known])
-    )
-    stiffness = np.concatenate([part.stiffness for part in known])
-    return float(np.sqrt(_bound_eigenvalue(nodes, factors, stiffness, inverse_mass.max(axis=1), _TIMES)))
+    widest, rows = max(part.nodes.shape[1] for part in known), known[0]
+    if len(known) > 1:
+        padded = [
+            [np.pad(array, ((0, 0), (0, widest - array.shape[1]))) for array in (part.nodes, part.factors)]
+            for part in known
+        ]
+        nodes, factors = (np.concatenate(arrays) for arrays in zip(*padded, strict=True))
+        rows = Stiffness(nodes, factors, np.concatenate([part.stiffness for part in known]))
+    return float(np.sqrt(_bound_eigenvalue(*rows, inverse_mass.max(axis=1), _TIMES)))
 
 
 @kernel
