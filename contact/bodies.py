@@ -16,7 +16,7 @@ from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact.exposed import ExposedSurface
 from symplex.contact.laws import LAWS, require_law
-from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
+from symplex.contact.near_pairs import NearPairs, Place, farthest_moved, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_energy import PairEnergy, nearest
 from symplex.contact.pair_loops import set_stiffness
@@ -284,7 +284,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         return enough and all(farthest_of(q, self._vertices, place.at) <= place.room for q in ends)
 
     def _farthest(self, q: Array, at: Array) -> float:
-        return farthest_of(q, self._vertices, at[self._vertices])
+        return farthest_moved(q, self._vertices, at)
 
     # -- what is assembled ------------------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class ContactLevel:
             Of all nodes, with the accelerations by V, which stay as they are.
         """
         own_q, own_v, own_a, gradient = self._own
-        if not np.array_equal(own_q, q[self._nodes]):  # else all is as the last step has left it
+        if not _is_same(own_q, q, self._nodes):  # else all is as the last step has left it
             own_q[...] = q[self._nodes]
             if not self._find(q):
                 return False
@@ -114,7 +114,7 @@ class ContactLevel:
             if taken < 0 or (fresh and taken == 0):
                 return False
             left, fresh = left - taken, taken == 0
-            self.q[self._nodes], self.v[self._nodes] = own_q, own_v
+            _set_rows(self._nodes, own_q, own_v, self.q, self.v)
             if left and not self._find(self.q):
                 return False
         return all(energy.moved((self.q,)) <= _COMPLETE * energy.margin for energy in self._system.changing.values())
@@ -171,13 +171,17 @@ def largest_frequency_of(parts: Sequence[Stiffness | None], inverse_mass: Array)
         ]
         nodes, factors = (np.concatenate(arrays) for arrays in zip(*padded, strict=True))
         rows = Stiffness(nodes, factors, np.concatenate([part.stiffness for part in known]))
-    return float(np.sqrt(_bound_eigenvalue(*rows, inverse_mass.max(axis=1), _TIMES)))
+    return float(np.sqrt(_bound_eigenvalue(*rows, inverse_mass, _TIMES)))
 
 
 @kernel
-def _bound_eigenvalue(nodes, factors, stiffness, over, times):
-    """Return that bound of the eigenvalues of diag(over) Σ k_r g_r g_rᵀ, by so many products."""
-    bound, x = np.inf, np.ones(len(over))
+def _bound_eigenvalue(nodes, factors, stiffness, inverse_mass, times):
+    """Return that bound of the eigenvalues of M⁻¹ Σ k_r g_r g_rᵀ, by so many products."""
+    over, bound, x = np.empty(len(inverse_mass)), np.inf, np.ones(len(inverse_mass))
+    for n in range(len(over)):
+        over[n] = inverse_mass[n, 0]
+        for i in range(1, inverse_mass.shape[1]):
+            over[n] = max(over[n], inverse_mass[n, i])
     for _ in range(times):
         y, largest = np.zeros(len(over)), 0.0
         for r in range(len(nodes)):
@@ -212,6 +216,24 @@ def farthest_in_step(q, v, a, inverse_mass, h, nodes, at):
             from_q += (end - q[n, i]) ** 2
         before, now = max(before, from_at), max(now, from_q)
     return before**0.5, now**0.5
+
+
+@kernel
+def _is_same(own, q, nodes):
+    """Return whether rows are those of q [n, dim] at nodes."""
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            if own[k, i] != q[nodes[k], i]:
+                return False
+    return True
+
+
+@kernel
+def _set_rows(nodes, own_q, own_v, q, v):
+    """Set positions and velocities [n, dim] at nodes."""
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            q[nodes[k], i], v[nodes[k], i] = own_q[k, i], own_v[k, i]
 
 
 @kernel
