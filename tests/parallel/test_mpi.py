@@ -61,7 +61,7 @@ from mpi4py import MPI
 times = MPI.COMM_WORLD.allgather(message_time(MPI.COMM_WORLD))
 assert len(set(times)) == 1 and 0.0 < times[0] < 1.0, times
 with sx.parallel.Ranks() as ranks:
-    print("hides", ranks.hides)  # none on one machine, however busy it is
+    assert not ranks.hides  # on one machine, however busy it is
 """
 SCRIPT = """
 import symplex as sx
@@ -314,4 +314,3 @@ def test_all_ranks_agree_on_how_long_messages_take(tmp_path):
     (tmp_path / "timed.py").write_text(TIMED, "utf-8")
     done = run(3, tmp_path, python=("timed.py",))
     assert done.returncode == 0, done.stderr
-    assert set(done.stdout.splitlines()) == {"hides False"}
