@@ -336,9 +336,9 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
             found = find_pairs(self.surface, (q,), self.reach + ahead, self.between, self._around)
             pairs = PairRecord(**found.as_dict(), law=pairs.law, stiffness=pairs.stiffness, reach=pairs.reach)
         most = 2 * len(pairs.nodes)
-        rows = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
-        count = set_stiffness(q, pairs, self.reach + ahead, *rows)
-        return Stiffness(*(row[:count] for row in rows))
+        nodes, factors, stiffness = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
+        count = set_stiffness(q, pairs, self.reach + ahead, nodes, factors, stiffness)
+        return Stiffness(nodes[:count], factors[:count], stiffness[:count])
 
     # -- what must not happen ---------------------------------------------------------------------------------
 

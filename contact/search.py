@@ -181,7 +181,7 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     first, second = _SIDES[kind]
     same = first == second
     sides = [primitives[first]] if same else [primitives[first], primitives[second]]
-    own = [sought.around[nodes].any(axis=1) if len(sought.around) else np.ones(len(nodes), bool) for nodes, _ in sides]
+    own = [_is_sought(sought.around, nodes) for nodes, _ in sides]
     boxed = [boxes_within(nodes, bodies, q0, q1, distance, regions, near) for nodes, bodies in sides]
     if len(sought.around):
         boxed = _within_reach(boxed, own)
@@ -202,6 +202,11 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
         return None
     keys.sort()
     return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+
+
+def _is_sought(around: NDArray[np.bool_], nodes: IntArray) -> NDArray[np.bool_]:
+    """Return which primitives [p, k] have a node that is one of some; all, if there are none."""
+    return np.asarray(around[nodes].any(axis=1)) if len(around) else np.ones(len(nodes), bool)
 
 
 def _within_reach(boxed: list[tuple[Array, IntArray]], own: list[NDArray[np.bool_]]) -> list[tuple[Array, IntArray]]:
