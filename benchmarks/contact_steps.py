@@ -5,9 +5,9 @@
 Two cubes of neo-Hookean aluminium meet at one face, a sixth of the surface of each, at 20 m/s, or are a cube apart, and
 move at 1 m/s along each other. The explicit step is one of Newmark with a penalty, with its lists and its look at what
 passes through, against the same step of the cubes without contact and the forces of the solids alone, in turn, the
-median of some; a collision is that with contact on a level of its own (``contact_steps = "auto"``), against steps
-without contact, with the largest error of energy at dt, dt/2 and dt/4. The implicit step is of energy-momentum with a barrier at twenty stable steps of the solids, per
-correction. All are processor times in one process.
+median of some; in collisions contact has a level of its own (``contact_steps = "auto"``), against steps without
+contact, with the largest error of energy at dt, dt/2 and dt/4. The implicit step is of energy-momentum with a barrier
+at twenty stable steps of the solids, per correction. All are processor times in one process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import json
 import pstats
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ SOFTER = 5.0
 
 
 def cubes(
-    tetrahedra: int, touching: bool, law: str, soft: bool = False
+    tetrahedra: int, touching: bool, law: Literal["penalty", "barrier"], soft: bool = False
 ) -> tuple[sx.System, sx.System, sx.State, BodyContact]:
     """Return the cubes with and without contact, their start, and the contact: soft ones of as much capacity."""
     n = max(2, round((tetrahedra / 12) ** (1 / 3)))
@@ -63,6 +63,7 @@ def explicit(tetrahedra: int) -> dict[str, Any]:
         alone, both, start, contact = cubes(tetrahedra, touching, "penalty")
         apart = not touching  # then as users take them: steps of bodies that are apart
         dt = sx.Newmark("auto", contact_steps="auto" if apart else 1).fit(both, start, 1.0).dt
+        assert dt != "auto", "it is fitted"
         motions = [sx.Newmark(dt).start(alone, start), sx.Newmark(dt, contact_steps="auto").start(both, start)]
         out, solid = np.zeros_like(start.q), both.energies["solid"]
         taken: list[list[float]] = []
@@ -96,6 +97,7 @@ def collision(tetrahedra: int, soft: bool) -> dict[str, Any]:
     alone, both, start, contact = cubes(tetrahedra, True, "penalty", soft)
     start = both.state(start.q + np.where(start.v != 0.0, [0.0, 0.0, 0.03 * contact.reach], 0.0), start.v)
     dt = sx.Newmark("auto", contact_steps="auto").fit(both, start, 1.0).dt
+    assert dt != "auto", "it is fitted"
     found: dict[str, Any] = {"steps in parts of them": {}}
     for half in (1, 2, 4):
         motion = sx.Newmark(dt / half, contact_safety=0.2 / half, contact_steps="auto").start(both, start)

@@ -16,7 +16,7 @@ from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact.exposed import ExposedSurface
 from symplex.contact.laws import LAWS, require_law
-from symplex.contact.near_pairs import NearPairs, Place, farthest_of, near_pairs, place
+from symplex.contact.near_pairs import NearPairs, Place, farthest_moved, farthest_of, near_pairs, place
 from symplex.contact.output import Contacts, ContactState, columns_of
 from symplex.contact.pair_energy import PairEnergy, nearest
 from symplex.contact.pair_loops import set_stiffness
@@ -214,10 +214,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
                 raise InvalidSystem(f"BodyContact: positions have shape {q.shape}, expected (n, 3).")
             if not np.isfinite(q).all():
                 raise StepFailed("BodyContact: positions are not finite.")
-        pairs = find_pairs(self.surface, ends, distance, self.between)
-        if self._around is not None:
-            pairs = pairs.chosen(np.flatnonzero(self._around[pairs.nodes].any(axis=1)))
-        self._list(pairs)
+        self._list(find_pairs(self.surface, ends, distance, self.between, self._around))
 
     def empty(self) -> None:
         """Let there be no pairs."""
@@ -287,7 +284,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         return enough and all(farthest_of(q, self._vertices, place.at) <= place.room for q in ends)
 
     def _farthest(self, q: Array, at: Array) -> float:
-        return farthest_of(q, self._vertices, at[self._vertices])
+        return farthest_moved(q, self._vertices, at)
 
     # -- what is assembled ------------------------------------------------------------------------------------
 
@@ -336,12 +333,12 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
             near = self._find_near(q)
         pairs = near.energy.record
         if near.ahead < ahead:  # that is beyond the list
-            found = find_pairs(self.surface, (q,), self.reach + ahead, self.between)
+            found = find_pairs(self.surface, (q,), self.reach + ahead, self.between, self._around)
             pairs = PairRecord(**found.as_dict(), law=pairs.law, stiffness=pairs.stiffness, reach=pairs.reach)
         most = 2 * len(pairs.nodes)
-        rows = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
-        count = set_stiffness(q, pairs, self.reach + ahead, *rows)
-        return Stiffness(*(row[:count] for row in rows))
+        nodes, factors, stiffness = np.empty((most, 4), np.int32), np.empty((most, 4)), np.empty(most)
+        count = set_stiffness(q, pairs, self.reach + ahead, nodes, factors, stiffness)
+        return Stiffness(nodes[:count], factors[:count], stiffness[:count])
 
     # -- what must not happen ---------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from symplex.contact.pair_energy import PairEnergy, nearest
 from symplex.fem.assembly.pattern import Array, IntArray
-from symplex.fem.compiled.kernels import kernel
+from symplex.fem.compiled.kernels import inlined, kernel
 
 
 class Place(NamedTuple):
@@ -52,8 +52,22 @@ def farthest_of(q, nodes, at):
     """Return the largest |q_n − at|² of nodes [v] with positions at [v, 3]; infinite if one is not finite."""
     largest = 0.0
     for k in range(len(nodes)):
-        n = nodes[k]
-        squared = (q[n, 0] - at[k, 0]) ** 2 + (q[n, 1] - at[k, 1]) ** 2 + (q[n, 2] - at[k, 2]) ** 2
-        if not squared <= largest:
-            largest = squared if squared < np.inf else np.inf
+        largest = _larger(largest, q, nodes[k], at, k)
+    return largest
+
+
+@kernel
+def farthest_moved(q, nodes, at):
+    """Return the largest |q_n − at_n|² of nodes [v]; infinite if one is not finite."""
+    largest = 0.0
+    for n in nodes:
+        largest = _larger(largest, q, n, at, n)
+    return largest
+
+
+@inlined
+def _larger(largest, q, n, at, k):
+    squared = (q[n, 0] - at[k, 0]) ** 2 + (q[n, 1] - at[k, 1]) ** 2 + (q[n, 2] - at[k, 2]) ** 2
+    if not squared <= largest:
+        return squared if squared < np.inf else np.inf
     return largest

@@ -32,14 +32,15 @@ from symplex.fem.compiled.kernels import formula, kernel
 _VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE, _FACE_FACE = 0, 1, 2, 3  # kinds of pairs
 _SIDES = ((0, 2), (1, 1), (1, 2), (2, 2))  # which primitives they are of: vertices, edges, triangles
 _NEAR_ONE, _NEAR_EITHER, _SWEPT = 0, 1, 2  # what is sought: near at one position, at either of two, on the way
-_NO_LIMIT = np.iinfo(np.int64).max
+_NO_LIMIT, _ALL = np.iinfo(np.int64).max, np.empty(0, bool)
 _PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
 
 
 class _Sought(NamedTuple):
     """What is sought: how, at or on the way between which positions, how near, between which bodies, how many at most.
 
-    ``near`` [bodies, bodies] are those that are paired, of which some may be too far from each other.
+    ``near`` [bodies, bodies] are those that are paired, of which some may be too far from each other. If it is not
+    empty, a node of a pair must be in ``around`` [n].
     """
 
     way: int
@@ -48,17 +49,25 @@ class _Sought(NamedTuple):
     distance: float
     near: NDArray[np.bool_]
     at_most: int
+    around: NDArray[np.bool_] = _ALL
 
 
 class _Side(NamedTuple):
-    """Primitives, vertices, edges or triangles, with their nodes [p, k] and bodies [p], in a grid."""
+    """Primitives, vertices, edges or triangles, with their nodes [p, k], bodies [p] and which are sought, in a grid."""
 
     nodes: IntArray
     bodies: IntArray
+    own: NDArray[np.bool_]
     grid: Grid
 
 
-def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]) -> SurfacePairs:
+def find_pairs(
+    surface: Surface,
+    ends: tuple[Array, ...],
+    distance: float,
+    between: NDArray[np.bool_],
+    around: NDArray[np.bool_] | None = None,
+) -> SurfacePairs:
     """Return the pairs that are closer than a distance at one of one or two positions of the nodes.
 
     Parameters
@@ -70,6 +79,8 @@ def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, betwe
         In m.
     between : bool [bodies, bodies]
         Which bodies are paired, symmetric; on the diagonal those with themselves. What shares a node is no pair.
+    around : bool [n], optional
+        Nodes of which each pair must have one; default: any pair. Of a part of a surface that takes part of the time.
 
     Raises
     ------
@@ -79,7 +90,8 @@ def find_pairs(surface: Surface, ends: tuple[Array, ...], distance: float, betwe
         If a position is not finite.
     """
     way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
-    found = _found(surface, _Sought(way, ends[0], ends[-1], distance, between, _NO_LIMIT))
+    chosen = _ALL if around is None else around
+    found = _found(surface, _Sought(way, ends[0], ends[-1], distance, between, _NO_LIMIT, chosen))
     assert found is not None
     return found
 
@@ -182,7 +194,10 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     first, second = _SIDES[kind]
     same = first == second
     sides = [primitives[first]] if same else [primitives[first], primitives[second]]
+    own = [_is_sought(sought.around, nodes) for nodes, _ in sides]
     boxed = [boxes_within(nodes, bodies, q0, q1, distance, regions, near) for nodes, bodies in sides]
+    if len(sought.around):
+        boxed = _within_reach(boxed, own)
     if not all(len(members) for _, members in boxed):
         return np.empty(0, np.int32), np.empty(0, np.int32)
     largest = max(largest_extent(boxes) for boxes, _ in boxed)
@@ -190,8 +205,8 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     *ahead, (boxes, members) = boxed
     grids = [Grid(*arrange(boxes, members, largest, 0.0))]
     grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
-    sought = _Sought(sought.way, q0, q1, distance, near, int(sought.at_most))
-    one, other = _Side(*sides[0], grids[0]), _Side(*sides[-1], grids[-1])
+    sought = sought._replace(q0=q0, q1=q1, distance=distance, near=near, at_most=int(sought.at_most))
+    one, other = _Side(*sides[0], own[0], grids[0]), _Side(*sides[-1], own[-1], grids[-1])
     keys, complete = _keys(kind, False, one, other, sought)
     if complete and not same:  # and those with smaller boxes on the second side
         more, complete = _keys(kind, True, other, one, sought)
@@ -200,6 +215,19 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
         return None
     keys.sort()
     return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+
+
+def _is_sought(around: NDArray[np.bool_], nodes: IntArray) -> NDArray[np.bool_]:
+    """Return which primitives [p, k] have a node that is one of some; all, if there are none."""
+    return np.asarray(around[nodes].any(axis=1)) if len(around) else np.ones(len(nodes), bool)
+
+
+def _within_reach(boxed: list[tuple[Array, IntArray]], own: list[NDArray[np.bool_]]) -> list[tuple[Array, IntArray]]:
+    """Return those of the boxes and members that overlap the region of all that are sought, by side."""
+    of_own = np.concatenate([boxes[which[members]] for (boxes, members), which in zip(boxed, own, strict=True)])
+    low, high = of_own[:, :3].min(axis=0, initial=np.inf), of_own[:, 3:].max(axis=0, initial=-np.inf)
+    inside = [(boxes[:, :3] <= high).all(axis=1) & (boxes[:, 3:] >= low).all(axis=1) for boxes, _ in boxed]
+    return [(boxes[which], members[which]) for (boxes, members), which in zip(boxed, inside, strict=True)]
 
 
 def _overlapping(boxes: Array) -> NDArray[np.bool_]:
@@ -232,7 +260,9 @@ def _keys(kind, turned, side, other, sought):
                         if not overlap(grid.boxes, place, among.boxes, p):
                             continue
                         j = among.order[p]
-                        if not near[bodies[i], of_others[j]] or _share_node(nodes, i, others, j):
+                        if not near[bodies[i], of_others[j]] or not (side.own[i] or other.own[j]):
+                            continue
+                        if _share_node(nodes, i, others, j):
                             continue
                         looked += 1
                         if turned or (itself and j < i):

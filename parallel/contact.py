@@ -1,9 +1,9 @@
 """Contact between bodies on several ranks.
 
 What may touch is not known beforehand. So each rank with nodes of a surface in contact has all nodes of it, most of
-them as ghosts, and finds all pairs: of a mesh with N nodes these are of the order of N^(2/3). Each rank uses the forces
-on its own nodes only, which are summed in the order of one process. In implicit steps it keeps of what it finds only
-the pairs around its own nodes, so that forces and stiffness are found once, but for pairs along borders.
+them as ghosts: of a mesh with N nodes these are of the order of N^(2/3). It looks only for the pairs around its own
+nodes, so that lists, forces and stiffness are found once, but for pairs along borders; forces on a node are summed in
+the order of one process. In explicit steps one rank finds all pairs where energies and forces of bodies are output.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ class CountedContact:
         """Return energies [m] in J of what counts here at q [l, 3], of all pairs their sum, and what these tell."""
         if self.own is None:
             still = np.zeros_like(q)
+            self.energy.renewed(q)  # its own list, apart from that of the steps
             reported = self.energy.observed(
                 State(0.0, q, still, still), still
             )  # which finds the gradient of the points

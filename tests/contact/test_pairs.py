@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from reference.pair_samples import increments, sample
+from symplex.contact.closest import closest
 from symplex.contact.laws import LAWS
+from symplex.contact.pair_energy import PairEnergy, nearest
+from symplex.fem.compiled.vectors import Vec3
 from symplex.testing import round_off
 
 MANY = 20000
@@ -66,6 +69,26 @@ def test_no_other_points_are_nearer(degenerate):
         c = np.where(edge_edge[:, None], [1.0 - u, u, v - 1.0, -v], [1.0, *-barycentric])
         other = np.linalg.norm(np.einsum("ma,mai->mi", c, tried.x), axis=1)
         assert (distances <= other * (1.0 + 1e-12) + 1e-10).all()
+
+
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_a_pair_has_the_same_bits_whichever_are_beside_it(degenerate):
+    """Eight are looked at at once, of one kind; what is nearest is as one by one, and as without vectors nearly."""
+    tried = sample(203, "penalty", degenerate=degenerate)
+    c, distances = tried.nearest(tried.x)
+    gradient = tried.gradient(tried.x)
+    for order in (np.arange(203)[::-1], np.argsort(tried.record.edge_edge, kind="stable")):
+        turned = PairEnergy(tried.surface, tried.record.chosen(order))
+        of_turned = nearest(tried.x.reshape(-1, 3), turned.record)
+        np.testing.assert_array_equal(of_turned[0], c[order])
+        np.testing.assert_array_equal(of_turned[1], distances[order])
+        np.testing.assert_array_equal(turned.gradient(tried.x[order]), gradient[order])
+    if not degenerate:
+        for e, x in enumerate(tried.x):
+            s, alone = closest.py_func(tried.record.edge_edge[e], tuple(Vec3(*point) for point in x - x[0]))
+            np.testing.assert_allclose(c[e], alone, rtol=0.0, atol=1e-12)
+            assert np.array_equal(c[e] == 0.0, np.array(alone) == 0.0)
+            assert distances[e] == pytest.approx(s**0.5, rel=1e-11)
 
 
 def test_gradient_is_the_slope_of_the_value(pairs):

@@ -65,6 +65,9 @@ def test_random_clouds(seed):
     ends = (q,) if seed % 2 else (q, q + 0.1 * rng.normal(size=q.shape))
     pairs = find_pairs(surface, ends, distance, between)
     assert np.array_equal(rows_of(pairs), near(surface, ends, distance, between))
+    around = rng.random(len(q)) < 0.3
+    some = find_pairs(surface, ends, distance, between, around)
+    assert np.array_equal(rows_of(some), rows_of(pairs)[around[pairs.nodes].any(axis=1)])
 
 
 def boxes(gap, cells=(2, 3), scale=1.0):

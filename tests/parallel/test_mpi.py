@@ -54,6 +54,15 @@ import symplex as sx
 with sx.parallel.Ranks(hides=sys.argv[2] == "hidden") as ranks:
     sx.simulate(sys.argv[1], sys.argv[2], progress=False, ranks=ranks)
 """
+TIMED = """
+import symplex as sx
+from symplex.parallel.ranks import message_time
+from mpi4py import MPI
+times = MPI.COMM_WORLD.allgather(message_time(MPI.COMM_WORLD))
+assert len(set(times)) == 1 and 0.0 < times[0] < 1.0, times
+with sx.parallel.Ranks() as ranks:
+    assert not ranks.hides  # on one machine, however busy it is
+"""
 SCRIPT = """
 import symplex as sx
 with sx.parallel.Ranks(hides=True) as ranks:
@@ -299,3 +308,9 @@ def _one_rank(pid):
             if b"PMI_RANK=1" in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
                 return number
     return None
+
+
+def test_all_ranks_agree_on_how_long_messages_take(tmp_path):
+    (tmp_path / "timed.py").write_text(TIMED, "utf-8")
+    done = run(3, tmp_path, python=("timed.py",))
+    assert done.returncode == 0, done.stderr

@@ -64,9 +64,9 @@ class ContactLevel:
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / np.asarray(system.mass)[:, None])[nodes]
         self._stencils = kept_table_of(rows_of(forms.GRADIENT, self._calls).tolist(), self._calls)
         self.q, self.v, self.slow = (np.zeros((system.n_nodes, system.dim)) for _ in range(3))
-        # Of the nodes of the level: positions, velocities, accelerations by V_f, and the gradient of V_f.
-        self._own = tuple(np.zeros((len(nodes), system.dim)) for _ in range(4))
-        self._rows, self._places = self._stencils, (nodes[:0], self.q[:0], self.q[:0, 0])
+        # Of the nodes of the level: positions, velocities, accelerations by V_f, gradients of its stencils, of contact.
+        self._own = tuple(np.zeros((len(nodes), system.dim)) for _ in range(5))
+        self._contact, self._places = self._stencils[:0], (nodes[:0], self.q[:0], self.q[:0, 0])
 
     @classmethod
     def around(cls, system: System, touching: NDArray[np.bool_]) -> ContactLevel | None:
@@ -99,22 +99,24 @@ class ContactLevel:
         q, v, a : float64 [n, dim]
             Of all nodes, with the accelerations by V, which stay as they are.
         """
-        own_q, own_v, own_a, gradient = self._own
-        if not np.array_equal(own_q, q[self._nodes]):  # else all is as the last step has left it
+        own_q, own_v, own_a, of_stencils, of_contact = self._own
+        if not _is_same(own_q, q, self._nodes):  # else all is as the last step has left it
             own_q[...] = q[self._nodes]
             if not self._find(q):
                 return False
-            gradient.fill(0.0)
-            run(self._rows, gradient, own_q)
-            own_a[...] = -gradient * self._inverse_mass
+            for rows, gradient in ((self._stencils, of_stencils), (self._contact, of_contact)):
+                gradient.fill(0.0)
+                run(rows, gradient, own_q)
+            own_a[...] = -(of_stencils + of_contact) * self._inverse_mass
         _begin(q, v, a, h, self._nodes, own_a, self.slow, self.q, self.v, own_v)
         left, fresh = n, False
         while left:
-            taken = _take_parts(left, h / n, *self._own, self._inverse_mass, self._rows, *self._places)
+            rows = self._stencils, self._contact
+            taken = _take_parts(left, h / n, *self._own, self._inverse_mass, *rows, *self._places)
             if taken < 0 or (fresh and taken == 0):
                 return False
             left, fresh = left - taken, taken == 0
-            self.q[self._nodes], self.v[self._nodes] = own_q, own_v
+            _set_rows(self._nodes, own_q, own_v, self.q, self.v)
             if left and not self._find(self.q):
                 return False
         return all(energy.moved((self.q,)) <= _COMPLETE * energy.margin for energy in self._system.changing.values())
@@ -131,14 +133,12 @@ class ContactLevel:
         v, a : float64 [n, dim]
             Set to the velocities, and the accelerations by V.
         """
-        own_q, _, own_a, of_stencils = self._own
-        of_stencils.fill(0.0)
-        run(self._stencils, of_stencils, own_q)
+        _, _, own_a, of_stencils, _ = self._own
         _end(gradient, of_stencils, inverse_mass, h, self._nodes, own_a, self.v, v, a)
 
     def _find(self, q: Array) -> bool:
         """Find what meets from the positions q [n, dim] on; return whether it is known."""
-        every, nodes, at, rooms = self._calls.copy(), [], [], []
+        every, nodes, at, rooms = [], [], [], []
         for energy in self._system.changing.values():
             near: Nearby | None = energy.nearby(q, _COMPLETE)
             calls = None if near is None else near.energy.calls(forms.GRADIENT, self._system.dim)
@@ -150,7 +150,7 @@ class ContactLevel:
             nodes.append(self._index[near.nodes[meets]])
             at.append(near.at[meets])
             rooms.append(near.rooms[meets])
-        self._rows = kept_table_of(rows_of(forms.GRADIENT, every).tolist(), every)
+        self._contact = kept_table_of(rows_of(forms.GRADIENT, every).tolist(), every)
         self._places = np.concatenate(nodes), np.concatenate(at), np.concatenate(rooms)
         return True
 
@@ -163,19 +163,25 @@ def largest_frequency_of(parts: Sequence[Stiffness | None], inverse_mass: Array)
     known = [part for part in parts if part is not None and len(part.nodes)]
     if not known:
         return 0.0
-    widest = max(part.nodes.shape[1] for part in known)
-    nodes, factors = (
-        np.concatenate([np.pad(rows, ((0, 0), (0, widest - rows.shape[1]))) for rows in arrays])
-        for arrays in ([part.nodes for part in known], [part.factors for part in known])
-    )
-    stiffness = np.concatenate([part.stiffness for part in known])
-    return float(np.sqrt(_bound_eigenvalue(nodes, factors, stiffness, inverse_mass.max(axis=1), _TIMES)))
+    widest, rows = max(part.nodes.shape[1] for part in known), known[0]
+    if len(known) > 1:
+        padded = [
+            [np.pad(array, ((0, 0), (0, widest - array.shape[1]))) for array in (part.nodes, part.factors)]
+            for part in known
+        ]
+        nodes, factors = (np.concatenate(arrays) for arrays in zip(*padded, strict=True))
+        rows = Stiffness(nodes, factors, np.concatenate([part.stiffness for part in known]))
+    return float(np.sqrt(_bound_eigenvalue(*rows, inverse_mass, _TIMES)))
 
 
 @kernel
-def _bound_eigenvalue(nodes, factors, stiffness, over, times):
-    """Return that bound of the eigenvalues of diag(over) Σ k_r g_r g_rᵀ, by so many products."""
-    bound, x = np.inf, np.ones(len(over))
+def _bound_eigenvalue(nodes, factors, stiffness, inverse_mass, times):
+    """Return that bound of the eigenvalues of M⁻¹ Σ k_r g_r g_rᵀ, by so many products."""
+    over, bound, x = np.empty(len(inverse_mass)), np.inf, np.ones(len(inverse_mass))
+    for n in range(len(over)):
+        over[n] = inverse_mass[n, 0]
+        for i in range(1, inverse_mass.shape[1]):
+            over[n] = max(over[n], inverse_mass[n, i])
     for _ in range(times):
         y, largest = np.zeros(len(over)), 0.0
         for r in range(len(nodes)):
@@ -213,6 +219,24 @@ def farthest_in_step(q, v, a, inverse_mass, h, nodes, at):
 
 
 @kernel
+def _is_same(own, q, nodes):
+    """Return whether rows are those of q [n, dim] at nodes."""
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            if own[k, i] != q[nodes[k], i]:
+                return False
+    return True
+
+
+@kernel
+def _set_rows(nodes, own_q, own_v, q, v):
+    """Set positions and velocities [n, dim] at nodes."""
+    for k in range(len(nodes)):
+        for i in range(q.shape[1]):
+            q[nodes[k], i], v[nodes[k], i] = own_q[k, i], own_v[k, i]
+
+
+@kernel
 def _begin(q, v, a, h, nodes, own_a, slow, new_q, new_v, own_v):
     """Do the first half kick by V_s, and let all nodes drift; set own_v [m] to the velocities of the level."""
     at, speed, kick, ends, speeds = q.ravel(), v.ravel(), slow.ravel(), new_q.ravel(), new_v.ravel()
@@ -228,20 +252,21 @@ def _begin(q, v, a, h, nodes, own_a, slow, new_q, new_v, own_v):
 
 
 @kernel
-def _take_parts(n, h, q, v, a, gradient, inverse_mass, rows, nodes, at, rooms):
+def _take_parts(n, h, q, v, a, of_stencils, of_contact, inverse_mass, stencils, contact, nodes, at, rooms):
     """Take n steps of velocity Verlet as long as nodes stay at places; return how many, −1 if one fails."""
     for step in range(n):
-        if leaves(q, v, a, gradient, inverse_mass, False, 0.0, 0.5 * h, h, nodes, at, rooms):
+        if leaves(q, v, a, of_stencils, inverse_mass, False, 0.0, 0.5 * h, h, nodes, at, rooms):
             return step
         for m in range(len(q)):
             for i in range(q.shape[1]):
                 q[m, i], v[m, i] = drifted(q[m, i], v[m, i], a[m, i], 0.5 * h, h)
-                gradient[m, i] = 0.0
-        if not np.isfinite(add_rows(rows, (q,), gradient)):
+                of_stencils[m, i] = of_contact[m, i] = 0.0
+        if not np.isfinite(add_rows(stencils, (q,), of_stencils) + add_rows(contact, (q,), of_contact)):
             return -1
         for m in range(len(q)):
             for i in range(q.shape[1]):
-                a[m, i], v[m, i] = kicked(v[m, i], gradient[m, i], inverse_mass[m, i], 0.5 * h)
+                gradient = of_stencils[m, i] + of_contact[m, i]
+                a[m, i], v[m, i] = kicked(v[m, i], gradient, inverse_mass[m, i], 0.5 * h)
     return n
 
 

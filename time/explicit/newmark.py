@@ -44,6 +44,7 @@ from symplex.time.traits import Form, Trait, Use
 _STENCILS_AT_ONCE = 1_000_000  # in a compiled loop, which hears no signal: some 20 ms
 _NUMBERS_AT_ONCE = 512
 _RESOLVED = 4.0  # contact_safety: a part of a step times a bound of the frequency of contact that acts
+_MOST_RESOLVED = 1.2  # at most: next to elements around, which a half of a step at their limit has 1 of, 2 is the limit
 _AHEAD = 0.25  # of the distance at which contact acts, how much nearer two nodes may come until that is found again
 BETWEEN_LIMITS = 2  # steps between estimates of the stability limit where elements become thin
 _NO_ROWS, _NO_FACTORS = table_of([]), np.ones((1, 0))
@@ -342,7 +343,7 @@ class NewmarkMotion(FixedStepMotion):
     ):
         super().__init__(system, t0, dt, n)
         self._flows, self._safety = part_with_history(system) is not None, safety
-        self._resolved = _RESOLVED * contact_safety
+        self._resolved = min(_RESOLVED * contact_safety, _MOST_RESOLVED)
         self._limit = np.zeros(4)  # the last limit found, the steepness there, parts of a step, their part of the limit
         shape = system.n_nodes, system.dim
         # Into how many parts whole steps are divided, and those with contact on its level; 0 if these are as many.
@@ -535,7 +536,8 @@ class NewmarkMotion(FixedStepMotion):
         if begins or 2.0 * gone > ahead:
             ahead = max(ahead, 2.0 * going)
             known = [energy.stiffness_near(self._q, ahead) for energy in changing]
-            needed = math.ceil(self.dt * largest_frequency_of(known, self._inverse_mass) / self._resolved)
+            frequency = largest_frequency_of(known, self._inverse_mass)
+            needed = max(math.ceil(self.dt * frequency / self._resolved), 2 if frequency else 1)
             self._contact_steps[1] = of_level = max(needed, 1 if begins else of_level)
             self._bounded[level.touching] = self._q[level.touching]
         return of_level

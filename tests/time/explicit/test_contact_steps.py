@@ -105,6 +105,17 @@ def test_energy_in_a_collision_errs_by_the_second_order(aside):
     assert parts[0] > (3 if any(aside) else 8)
 
 
+def test_whatever_is_asked_for_is_stable():
+    """With the largest ``contact_safety`` and steps at the limit of the elements the energy does not grow."""
+    system, start = two_cubes(0.0026, 3.0, cells=4)
+    limit = stable_step(system, start.q, apart=True)
+    motion = sx.Newmark(0.95 * limit, safety=1.0, contact_safety=1.0, contact_steps="auto").start(system, start)
+    energies = [motion.energies(motion.advance(k * motion.dt)) for k in range(0, 200, 5)]
+    total = [energy["total"] for energy in energies]
+    assert max(energy["contact"] for energy in energies) > 0.0005 * total[0]
+    assert max(total) < 1.2 * total[0]
+
+
 def test_the_bound_of_the_frequency_of_contact():
     """Above that of the matrix of contact, by less than a half; unlike one of all contact that may close."""
     system, _, _, state = pressed(150)
