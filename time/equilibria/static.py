@@ -29,8 +29,8 @@ Way = Literal["load steps", "arc length", "relaxation"]
 DEFAULT = Newton(iterations=30)  # in which a part of the load must be balanced, before it is halved
 _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
-_FEW = 12  # corrections of increments of parts with history, before their path is followed
-_POINTS, _POINTS_OF_SNAP = 2000, 60  # on a path by arc length
+_FEW = 20  # corrections of increments of parts with history, before their path is followed: metals that neck take 17
+_POINTS, _POINTS_OF_SNAP = 2000, 20  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _FINER, _SHORTER = 4, 0.125  # how often paths that snap are followed again in shorter steps, and by which part
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
