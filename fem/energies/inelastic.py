@@ -38,6 +38,8 @@ class Inelastic(Copyable, ABC):
         Which axis of z are the stencils.
     counts : bool [m] or None
         Which stencils energies and dissipation are summed over, as of parts on ranks; None: all.
+    is_divisible : bool
+        Whether `of_some` returns some stencils alone, as ranks need.
     """
 
     nodes: IntArray
@@ -46,11 +48,7 @@ class Inelastic(Copyable, ABC):
     erodes: ClassVar[bool] = False
     stencil_axis: ClassVar[int] = 0
     counts: NDArray[np.bool_] | None = None
-
-    @property
-    def is_divisible(self) -> bool:
-        """Whether `of_some` returns some stencils alone."""
-        return False
+    is_divisible: bool = False
 
     def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> Self:
         """Return the part with chosen stencils [s] alone, on nodes [s, k] that have other numbers.

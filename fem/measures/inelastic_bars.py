@@ -181,16 +181,11 @@ class InelasticBars(RateIndependent):
 
     def __init__(self, pairs: Nodes, law: LengthLaw, dim: int = 3):
         self.nodes, self.law, self.dim = node_pairs("InelasticBars", pairs), law, dim
-        self.shape = law.initial(len(self.nodes)).shape
+        self.shape, self.is_divisible = law.initial(len(self.nodes)).shape, law.is_divisible
         if not len(self.shape) or self.shape[0] != len(self.nodes):
             raise InvalidSystem(
                 f"InelasticBars: {type(law).__name__}.initial has shape {self.shape}, expected ({len(self.nodes)}, …)."
             )
-
-    @property
-    def is_divisible(self) -> bool:
-        """Whether bars can be taken alone: if the law says how."""
-        return self.law.is_divisible
 
     def of_some(self, chosen: NDArray[np.integer], nodes: IntArray) -> InelasticBars:
         """Return chosen bars alone, on other nodes."""

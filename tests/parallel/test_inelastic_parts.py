@@ -5,9 +5,10 @@ import pytest
 
 from reference.metal_bodies import COPPER, DENSITY, LINE, solid_of
 from reference.threads_as_ranks import ThreadsAsRanks
+from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.couplings.cohesive import CohesiveFaces
-from symplex.fem.measures.inelastic_bars import InelasticBars
+from symplex.fem.measures.inelastic_bars import InelasticBars, LengthLaw
 from symplex.fem.measures.separation import BreakingBar, TractionSeparation
 from symplex.fem.solids.plastic import Plastic
 from symplex.fem.solids.solid import Solid
@@ -16,6 +17,7 @@ from symplex.fem.structures.yielding import YieldingBar
 from symplex.fem.system import System
 from symplex.meshes.generate import box
 from symplex.parallel.motion import with_cutbacks
+from symplex.parallel.pieces import require_parts
 from symplex.time.conserving.energy_momentum import EnergyMomentum
 from symplex.time.implicit.midpoint import Midpoint
 
@@ -94,3 +96,15 @@ def test_a_checkpoint_goes_on_on_other_numbers_of_ranks():
     for ranks in (1, 2):
         assert_near(system, end, with_cutbacks(method, ThreadsAsRanks(ranks)).resume(system, checkpoint).advance(4e-6))
     assert_near(system, end, method.resume(system, checkpoint).advance(4e-6))
+
+
+class Yarn(LengthLaw):
+    """A law of a user that says nothing of some bars alone."""
+
+    energy = tension = updated = dissipation = BreakingBar.energy
+
+
+def test_a_law_that_has_no_bars_alone_is_refused_by_name():
+    yarn = InelasticBars([[0, 1], [1, 2]], Yarn())
+    with pytest.raises(InvalidSystem, match=r"^inelastic part 'yarn' cannot be divided among ranks\. Run it in one"):
+        require_parts(System(np.ones(3), {}, inelastic={"yarn": yarn}))

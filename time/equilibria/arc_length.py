@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from math import sqrt
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from symplex.errors import StepFailed
 from symplex.fem.energies.energy import Array
 from symplex.time.equilibria.balance import StaticBalance
+from symplex.time.equilibria.lost_stiffness import LostStiffness
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.linear import Linear, linear_solver
 from symplex.time.solvers.linear_solver import take_out
@@ -20,6 +21,7 @@ _FIRST = 0.05  # of the load, along the tangent, that a first step makes
 _SHORTEST = 1e-6  # of the first step
 _CORRECTIONS = 12
 _USUAL = 4  # corrections: where it takes less, steps get longer
+_MOST, _MOST_ACROSS = 2.0, 100.0  # how far corrections may lead, in steps: where bonds break or arrest, much farther
 _BALANCED = 1e-10  # residual relative to the forces
 _FAR = 100.0  # sizes of the system
 
@@ -45,12 +47,14 @@ class PathPoint(NamedTuple):
     corrections: int
 
 
-def arc_length_path(balance: StaticBalance, q: Array, part: float, linear: Linear, step: float) -> Iterator[PathPoint]:
+def arc_length_path(
+    balance: StaticBalance, q: Array, part: float, linear: Linear, step: float, lost: LostStiffness | None = None
+) -> Generator[PathPoint, float | None]:
     """Yield equilibria along the path that leads on from a balanced shape with λ growing at first.
 
     Each step goes along the tangent, and is corrected on the plane across it (Riks 1979); λ is an unknown as the
     positions are, and of frames displacements and rotations. It ends where no step is short enough, or the system has
-    moved far off.
+    moved far off. Sent a number, it goes back to the point before and on with a step that is so much shorter.
 
     Parameters
     ----------
@@ -62,6 +66,9 @@ def arc_length_path(balance: StaticBalance, q: Array, part: float, linear: Linea
         The linear solver (`symplex.time.solvers.linear.Linear`).
     step : float
         How far nodes may move in a step, in the quadratic mean, as a part of the size of the system.
+    lost : LostStiffness, optional
+        By which the path goes on where something flows or opens: along motions in which that grows, corrected on the
+        plane across what they lose. Without, along those that turn least.
     """
     tangent = _Tangent(balance, linear)
     along = tangent.at(q)
@@ -72,19 +79,30 @@ def arc_length_path(balance: StaticBalance, q: Array, part: float, linear: Linea
     before = along
     while size > _SHORTEST * first:
         direction = along / tangent.norm(along)
-        if tangent.inner(direction, before) < 0.0:
+        turns = 0.0 if lost is None else tangent.inner(direction, lost.by(q, before))
+        if (turns or tangent.inner(direction, before)) < 0.0:
             direction = -direction
         rate = 1.0 / tangent.inner(direction, along)  # dλ/ds
-        found = tangent.corrected(q, part, size * direction, size * rate)
+        across = None if lost is None else lost.by(q + size * direction, direction)
+        found = tangent.corrected(q, part, size * direction, size * rate, across)
         if found is None:
             size *= 0.5
             continue
+        last = q, part, before, size
         q, part, before, count = found
         next_along = tangent.at(q)
         if next_along is None:
             return
         along = next_along
-        yield PathPoint(part, q, tangent.definite, count)
+        shorter = yield PathPoint(part, q, tangent.definite, count)
+        if shorter is not None:
+            q, part, before, size = last
+            size *= shorter
+            next_along = tangent.at(q)
+            if next_along is None:
+                return
+            along = next_along
+            continue
         if balance.is_far(q, _FAR):
             return
         size = min(size * (_USUAL / max(count, 1)) ** 0.5, most)
@@ -196,13 +214,17 @@ class _Tangent:
         residual[self._coordinates.system.fixed] = 0.0
         return residual, float(np.abs(residual / self._arms).max(initial=0.0)) <= _BALANCED * balance.size
 
-    def corrected(self, q: Array, part: float, step: Array, by: float) -> tuple[Array, float, Array, int] | None:
-        """Return an equilibrium on the plane across a step, if it is near.
+    def corrected(
+        self, q: Array, part: float, step: Array, by: float, across: Array | None = None
+    ) -> tuple[Array, float, Array, int] | None:
+        """Return an equilibrium on the plane across a step, or across another motion, if it is near.
 
         With its λ, the motion that led to it, and how many corrections it took.
         """
         reach = self.norm(step)
-        normal = step / reach
+        normal, most = step / reach, _MOST
+        if across is not None and self.inner(across, step) > 0.0:
+            normal, most = across / self.norm(across), _MOST_ACROSS
         new, new_part, motion, last = self._moved(q, step), part + by, step.copy(), np.inf
         for count in range(_CORRECTIONS):
             try:
@@ -219,7 +241,7 @@ class _Tangent:
             change = -self.inner(normal, correction) / self.inner(normal, along)
             correction = correction + change * along
             moved = self.norm(correction)
-            if not moved < 2.0 * reach:
+            if not moved < most * reach:
                 return None
             if moved <= 1e-6 * reach and balanced:
                 return new, new_part, motion, count

@@ -16,7 +16,8 @@ from symplex.fem.energies.inelastic import part_with_history
 from symplex.fem.outputs.snapshots import Observation
 from symplex.fem.system import State, System
 from symplex.time.equilibria.balance import works_of_slip
-from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, static_equilibrium
+from symplex.time.equilibria.lost_stiffness import LostStiffness
+from symplex.time.equilibria.static import DEFAULT, StaticEquilibrium, equilibrium_of
 from symplex.time.integrator import STEPS, FixedStepIntegrator
 from symplex.time.motion import FixedStepMotion
 from symplex.time.solvers.newton import Newton
@@ -92,6 +93,8 @@ class StaticMotion(FixedStepMotion):
         self._counts, self._rest = np.zeros(3), np.zeros(1)
         self._slip = np.zeros((system.n_nodes, system.dim) if system.increment_loads else 0)
         self._at_rest = self._without_history()
+        parts = {name: part for name, part in system.inelastic.items() if part.history}
+        self._lost = LostStiffness(self._at_rest, parts, self._internal.values) if parts else None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that move, counts, and the work of coming to rest."""
@@ -172,7 +175,7 @@ class StaticMotion(FixedStepMotion):
         """Return the equilibrium at a time in s, with friction in a step of the size h in s."""
         slip = None if h is None else (q, abs(h))
         try:
-            found = static_equilibrium(self._at_rest, q, t=t, since=since, newton=self._newton, slip=slip)
+            found = equilibrium_of(self._at_rest, q, t, since, self._newton, slip, self._lost)
         except NoEquilibrium as error:
             raise StepFailed(f"at t = {t:.6g} s: {error}") from None
         self._counts += [found.corrections, found.steps, found.way == "relaxation"]

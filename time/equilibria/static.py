@@ -17,6 +17,7 @@ from symplex.fem.solids.zero_energy import has_reduced, zero_energy_reason
 from symplex.fem.system import State, System
 from symplex.time.equilibria.arc_length import arc_length_path, between
 from symplex.time.equilibria.balance import StaticBalance
+from symplex.time.equilibria.lost_stiffness import LostStiffness
 from symplex.time.equilibria.relaxation import relaxed, way_of_supports
 from symplex.time.solvers.linear import linear_solver
 from symplex.time.solvers.newton import Newton
@@ -28,8 +29,10 @@ Way = Literal["load steps", "arc length", "relaxation"]
 DEFAULT = Newton(iterations=30)  # in which a part of the load must be balanced, before it is halved
 _LEAST = 2.0**-8  # part of the load
 _ATTEMPTS = 200
-_POINTS = 2000  # on a path by arc length
+_FEW = 20  # corrections of increments of parts with history, before their path is followed: metals that neck take 17
+_POINTS, _POINTS_OF_SNAP = 2000, 20  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
+_FINER, _SHORTER = 4, 0.125  # how often paths that snap are followed again in shorter steps, and by which part
 _LOST = 1e-3  # of the forces of any energy, above which some act from outside
 _CLOSED = 1e-14  # of conditions of joints, which are lengths in m and cosines
 _STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
@@ -136,11 +139,27 @@ def static_equilibrium(
     Arc length after E. Riks, An incremental approach to the solution of snapping and buckling problems, Int. J. Solids
     Struct. 15 (1979), 529-551.
     """
+    return equilibrium_of(system, q, t, since, newton, slip)
+
+
+def equilibrium_of(
+    system: System,
+    q: ArrayLike,
+    t: float,
+    since: float | None,
+    newton: Newton | None,
+    slip: tuple[ArrayLike, float] | None,
+    lost: LostStiffness | None = None,
+) -> StaticEquilibrium:
+    """Return what `static_equilibrium` does, of energies that may be increments of parts with history.
+
+    Where one increment does not lead there, as where a bond breaks, the path is then followed by the stiffness lost.
+    """
     start, balance = _begun(system, q, t, since, slip)
     opened = bool(system.joints.moving) and bool(np.abs(system.joints.at(t).violations(start)).max() > _CLOSED)
     if not (balance.unbalanced.any() or balance.way.any() or opened):
         return _found(system, balance, start, "load steps", 0, 0, None)
-    return _Search(system, balance, start, newton or DEFAULT).run()
+    return _Search(system, balance, start, newton or DEFAULT, lost).run()
 
 
 @checked
@@ -242,10 +261,13 @@ class _Search:
     balance : StaticBalance
     q : float64 [n, dim]
     newton : Newton
+    lost : LostStiffness, optional
     """
 
-    def __init__(self, system: System, balance: StaticBalance, q: Array, newton: Newton):
-        self._system, self._balance = system, balance
+    def __init__(
+        self, system: System, balance: StaticBalance, q: Array, newton: Newton, lost: LostStiffness | None = None
+    ):
+        self._system, self._balance, self._lost = system, balance, lost
         self._solver = newton_solver(system, newton)
         if isinstance(self._solver, FramedSolver):
             self._solver.times = balance.t, balance.t
@@ -264,6 +286,19 @@ class _Search:
             raise NoEquilibrium(f"{str(error).rstrip('.')}; {reason}") from error
 
     def _searched(self) -> StaticEquilibrium:
+        system = self._system
+        if self._lost is not None and not (system.changing or system.frames or _why_no_path(self._balance)):
+            usual, few = self._solver, replace(self._newton, iterations=min(_FEW, self._newton.iterations))
+            self._solver = newton_solver(self._system, few)
+            try:
+                if self._attempted(1.0, self._q):
+                    return self._result("load steps")
+                if self._arc_length():
+                    return self._result("arc length")
+            finally:
+                self._solver = usual
+            self._q, self._part, self._stable = self._start, 0.0, None
+        self._lost = None
         loose = self._load_steps()
         if loose:
             self._system.update_neighbours(self._start)  # an attempt may have gone far
@@ -314,6 +349,13 @@ class _Search:
                 "Let larger ones act, and divide the displacements."
             )
 
+    def _attempted(self, part: float, q: Array) -> bool:
+        """Do `_attempt`; return False where no equilibrium is found."""
+        try:
+            return self._attempt(part, q)
+        except StepFailed:
+            return False
+
     def _load_steps(self) -> bool:
         """Go as far as load steps lead; return whether that is nowhere, as something is loose."""
         size = 1.0
@@ -338,22 +380,27 @@ class _Search:
 
     def _arc_length(self) -> bool:
         """Follow the path by arc length until all of the load acts; return whether that is a stable equilibrium."""
-        balance, before, q0 = self._balance, self._part, self._q
-        path = arc_length_path(balance, self._q, self._part, self._newton.linear, _STEP)
-        for _, point in zip(range(_POINTS), path, strict=False):
+        balance, before, q0, finer = self._balance, self._part, self._q, 0
+        path = arc_length_path(balance, self._q, self._part, self._newton.linear, _STEP, self._lost)
+        shorter: float | None = None
+        for _ in range(_POINTS if self._lost is None else _POINTS_OF_SNAP):
+            try:
+                point = path.send(shorter)
+            except StopIteration:
+                return False
             self._steps += 1
             self._corrections += point.corrections
+            shorter = None
             if before < 1.0 <= point.part:
-                share = (1.0 - before) / (point.part - before)
-                q = between(balance, q0, point.q, share)
-                self._part = 1.0
-                try:
-                    if self._attempt(1.0, q):
+                q = between(balance, q0, point.q, (1.0 - before) / (point.part - before))
+                for part, begin in ((1.0, q), *(((before, q0),) if self._lost is not None else ())):
+                    self._part = part
+                    if self._attempted(1.0, begin):
                         return True
-                except StepFailed:
-                    pass
-                self._part = 1.0
-                self._q = q
+                self._part, self._q = 1.0, q
+                if self._lost is not None and finer < _FINER:  # what breaks, or holds, lies within the step
+                    finer, shorter = finer + 1, _SHORTER
+                    continue
             before, q0 = point.part, point.q
         return False
 
