@@ -27,6 +27,7 @@ from symplex.fem.compiled.records import Indices, Integer, Matrices, Nodes, Numb
 _EPS = 2.0**-52
 _STEP = 1e-40  # of imaginary parts
 _ALIGNED = 1e-12  # of the height of a facet
+_SMALL = 1e-9  # increments, relative to the size of a pair
 _LOST = 4.0 * _EPS  # of energies
 _STEEP, _FACING = 0.2, 0.5  # cosines between which facets begin to face each other
 
@@ -492,9 +493,10 @@ def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
             dx = _minus(_row(x1, a), _row(x0, a))
             r = _minus(_minus(dx, moved), _cross(omega, _minus(_row(middle, a), mean)))
             squared += _dot(r, r)
-            size += _dot(middle_real(middle, a), middle_real(middle, a))
+            size += _dot(_real_row(middle, a), _real_row(middle, a))
             g0[a, 0], g0[a, 1], g0[a, 2] = r
-    if squared.real > (8.0 * _EPS) ** 2 * size:
+    # Of smaller increments it is less than the rounding of energies.
+    if squared.real > _SMALL * _SMALL * size:
         by = n / squared
         for a in range(len(x1)):
             if _is_own(our, e, a):
@@ -503,7 +505,7 @@ def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
 
 
 @formula
-def middle_real(x, a):
+def _real_row(x, a):
     """Return the real parts of a row."""
     return x[a, 0].real, x[a, 1].real, x[a, 2].real
 

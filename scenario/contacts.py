@@ -17,6 +17,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.exposed import ExposedSurface
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
+from symplex.contact.segments import SegmentContact, segment_depth
 from symplex.contact.stiffness import SHARE, contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
@@ -34,6 +35,8 @@ from symplex.scenario.table import Need
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
+
+SurfaceContact = BodyContact | SegmentContact
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
@@ -69,6 +72,13 @@ class ContactTable(FrictionTable):
         "Each may touch each other one; two bodies are in one table only.",
     ] = "all"
     with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Key("self")] = False
+    integration: Annotated[
+        Literal["pairs", "segments"],
+        'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
+        "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
+        "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
+        "the finer one; no friction, self-contact or barrier.",
+    ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
         'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
@@ -115,6 +125,16 @@ class ContactTable(FrictionTable):
                 f"bodies names one body only; name another that '{self.bodies[0]}' may touch, or let it be in contact "
                 "with itself (self = true)"
             )
+
+    def _check_integration(self) -> None:
+        if self.integration == "segments":
+            refused = {
+                "friction": self.has_friction,
+                "self = true": self.with_itself,
+                'law = "barrier"': self.law == "barrier",
+            }
+            for key in (key for key, given in refused.items() if given):
+                raise ValueError(f'integration = "segments" does not support {key}; take integration = "pairs"')
 
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the bodies that are meant, given those of all."""
@@ -209,7 +229,7 @@ def touching_body(
 
 def body_contact(
     table: ContactTable, touching: Mapping[str, Touching], points: Array, follow: Interpolation | None
-) -> tuple[BodyContact, ChangingInterpolatedEnergy | None]:
+) -> tuple[SurfaceContact, ChangingInterpolatedEnergy | None]:
     """Return the contact that a table describes, of points; and if it begins where surfaces touch, that of nodes.
 
     Parameters
@@ -238,9 +258,12 @@ def body_contact(
         raise ScenarioError("all that it names stands still or moves in a given way, so nothing can be pushed away.")
     surface = Surface.join(list(surfaces.values()))
     distance = table.distance
-    if distance is None and any(touching[name].material is None for name in surfaces):
+    integrated = table.integration == "segments"
+    if integrated:
+        distance = 0.0 if distance is None else distance
+    elif distance is None and any(touching[name].material is None for name in surfaces):
         distance = _distance_to_rigid(surfaces, touching)
-    if table.distance is None and table.begins == "touch":
+    if table.distance is None and table.begins == "touch" and not integrated:
         shortest = float(surface.edge_lengths.min()) if distance is None else distance / SHARE
         distance = SHARE_TOUCHING * shortest
     stiffness = table.stiffness
@@ -249,8 +272,11 @@ def body_contact(
             velocities = {name: touching[name].v for name in surfaces}
             speed = _closing_speed(pairs, velocities) if table.speed is None else table.speed
             materials = [touching[name].material for name in surfaces]
-            stiffness = contact_stiffness(surface, materials, table.law, distance, speed)
+            within = segment_depth(surface) if integrated else distance
+            stiffness = contact_stiffness(surface, materials, table.law, within, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
+        if integrated:
+            return _integrated(table, surface, touching, points, stiffness, distance or 0.0, pairs), None
         contact = BodyContact(
             surface,
             stiffness,
@@ -272,13 +298,45 @@ def body_contact(
             energy = offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
             return cast(BodyContact, energy.energy), energy
     except InvalidSystem as error:
-        raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
+        raise ScenarioError(str(error).removeprefix("BodyContact: ").removeprefix("SegmentContact: ")) from None
     try:
         contact.check_start(points)
     except InvalidSystem as error:
         message = str(error).removeprefix("BodyContact: ")
         raise ScenarioError(f'{message} Or let forces begin where they touch (begins = "touch").') from None
     return contact, None
+
+
+def _integrated(
+    table: ContactTable,
+    surface: Surface,
+    touching: Mapping[str, Touching],
+    points: Array,
+    stiffness: float,
+    distance: float,
+    pairs: Sequence[tuple[str, str]],
+) -> SegmentContact:
+    """Return contact by integrals over facets, which are over the surface of the body that is named first."""
+    for name in surface.names:
+        if touching[name].erodes is not None:
+            raise ScenarioError(
+                f"elements of '{name}' may go, which integration = \"segments\" does not support; take "
+                'integration = "pairs".'
+            )
+    named = table.bodies
+    if named != "all":
+        pairs = [(one, other) if named.index(one) < named.index(other) else (other, one) for one, other in pairs]
+    contact = SegmentContact(
+        surface,
+        points,
+        stiffness,
+        distance=distance,
+        between=pairs,
+        integrated="finer" if named == "all" else "first",
+        margin=table.margin,
+    )
+    contact.check_start(points)
+    return contact
 
 
 def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
@@ -290,7 +348,7 @@ def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
     return {kind: np.concatenate(parts) for kind, parts in found.items()}
 
 
-def is_between(contact: BodyContact, one: str, other: str) -> bool:
+def is_between(contact: SurfaceContact, one: str, other: str) -> bool:
     """Return whether two bodies, by name, may touch in a contact: two that stand still may not."""
     names = contact.surface.names
     return one in names and other in names and bool(contact.between[names.index(one), names.index(other)])
