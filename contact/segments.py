@@ -261,13 +261,21 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         InvalidSystem
             If some are.
         """
-        limit = _SPENT * self.depth
-        found = intersections(self.surface, q, self.between)
-        deepest = max(found, key=lambda one: one.depth, default=None)
-        if deepest is not None and deepest.depth > limit:
-            raise InvalidSystem(f"SegmentContact: {deepest}. At most {limit:.3g} m may overlap; move them apart.")
         if (what := self.find_penetration(q, q)) is not None:
             raise InvalidSystem(f"SegmentContact: {what}. Move them apart; bodies thinner than that need BodyContact.")
+        listed = self.complete((q,))
+        gaps, pairs = listed._gaps(q), np.sort(listed._bodies(), axis=1)
+        for overlap in intersections(self.surface, q, self.between):
+            of_both = gaps[(pairs == sorted(map(self.surface.body, overlap.bodies))).all(axis=1)]
+            if not np.any((of_both > -self.depth) & (of_both < 0.0)):
+                raise InvalidSystem(
+                    f"SegmentContact: {overlap}, more than the {_SPENT * self.depth:.3g} m that it resists. Move them "
+                    "apart."
+                )
+
+    def _bodies(self) -> IntArray:
+        """Return the bodies [m, 2] of the pairs in the list."""
+        return self.surface.bodies_of(self.nodes[:, [0, self.nodes.shape[1] // 2]])
 
     def _who(self, nodes: IntArray, q: Array) -> str:
         width = len(nodes) // 2
