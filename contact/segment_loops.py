@@ -7,6 +7,8 @@ outer edges of a surface only. With the area A of the first at rest
 
     φ = m(c) ∫ ½ k (d̂ − γ)² 2 A dλ,    γ = n·(Σ_B N_B(μ(λ)) y_B − Σ_A N_A(λ) x_A) in (−depth, d̂),
 
+(of linear faces the polygon ends at γ = d̂ as well: what is integrated is smooth, and so are sums over slivers)
+
 where m grows from 0 to 1 with the cosine c between the normals, one turned round. All polygons of a facet make up the
 facet where surfaces lie above each other, so that a uniform γ gives its nodes, and those opposite, the forces of a
 uniform pressure. The integral is taken by a rule in each triangle (P_0, P_j, P_j+1) of the polygon.
@@ -47,7 +49,7 @@ class FacetPairs(Record):
     stiffness: Number
     reach: Number  # d̂ in m
     depth: Number
-    linear: Integer  # whether all faces are triangles of three nodes
+    linear: Integer  # whether all faces have three or four nodes
 
 
 @formula
@@ -91,8 +93,8 @@ def _add(out, a, v):
 def _room(x):
     """Return arrays of the type of positions, for what is found on the way."""
     return (
-        np.zeros((3, 3), x.dtype),  # μ_b at the corners a of the first
-        np.zeros((3, 3), x.dtype),  # the derivative of φ with it
+        np.zeros((4, 3), x.dtype),  # μ_b at the corners a of the first; how far these are inside, over the depth
+        np.zeros((4, 3), x.dtype),  # the derivative of φ with it
         np.zeros((16, 2), x.dtype),  # points of polygons: λ_1, λ_2
         np.zeros((16, 2), x.dtype),  # the derivative with them
         np.zeros((16, 3), x.dtype),  # where new ones come from: part, levels of both ends
@@ -129,16 +131,17 @@ def _shape(l1, l2, coefficients, size, N, slopes, terms):
 
 
 @formula
-def _clip(mu, beyond, P, origin, ends, rings):
+def _clip(sides, mu, beyond, P, origin, ends, rings):
     """Cut the first facet to what is common; return how many points there are, corners, and in which ring these are."""
     P[0, 0], P[0, 1], P[1, 0], P[1, 1], P[2, 0], P[2, 1] = 0.0, 0.0, 1.0, 0.0, 0.0, 1.0
     used, n, ring = 3, 3, 0
     rings[0, 0], rings[0, 1], rings[0, 2] = 0, 1, 2
-    for b in range(3):
+    for b in range(sides):
         kept, to = 0, 1 - ring
+        more = beyond[b] if b < 3 else 0.0
         lowest, highest = np.inf, -np.inf
         for i in range(n):
-            level = (_level(mu, b, P, rings[ring, i]) + beyond[b]).real
+            level = (_level(mu, b, P, rings[ring, i]) + more).real
             lowest, highest = min(lowest, level), max(highest, level)
         # Where an edge lies on another one, what is cut must be decided alike on both of its sides.
         if highest <= _ALIGNED:
@@ -147,8 +150,8 @@ def _clip(mu, beyond, P, origin, ends, rings):
             continue
         for i in range(n):
             p, r = rings[ring, i], rings[ring, (i + 1) % n]
-            lp = _level(mu, b, P, p) + beyond[b]
-            lr = _level(mu, b, P, r) + beyond[b]
+            lp = _level(mu, b, P, p) + more
+            lr = _level(mu, b, P, r) + more
             inside = lp.real >= 0.0
             if inside:
                 rings[to, kept] = p
@@ -209,11 +212,14 @@ def _pair(x, e, our, room, mode, bar):
         mu[1, a], mu[2, a] = _dot(v, q1) / d, _dot(v, q2) / d
         mu[0, a] = 1.0 - mu[1, a] - mu[2, a]
         g = -_dot(v, M) / d
+        mu[3, a] = (reach - g) / our.depth
         if g.real < lowest.real:
             lowest = g
     if mode != 2 and our.linear and lowest.real >= reach:
         return zero
-    used, corners, ring = _clip(mu, our.beyond[our.pairs[e, 1]], P, origin, ends, rings)
+    used, corners, ring = _clip(
+        4 if our.linear and mode != 2 else 3, mu, our.beyond[our.pairs[e, 1]], P, origin, ends, rings
+    )
     if corners < 3:
         return zero + nothing
     if mode == 1:
@@ -303,20 +309,24 @@ def _pair(x, e, our, room, mode, bar):
     for new in range(used - 1, 2, -1):
         _unclip(new, mu, mu_bar, P, P_bar, origin, ends)
     q1_bar, q2_bar = (zero, zero, zero), (zero, zero, zero)
-    d_bar = zero
+    d_bar, M_bar = zero, (zero, zero, zero)
     for a in range(3):
         v = _minus(X0 if a == 0 else _plus(X0, a1 if a == 1 else a2), Y0)
         u1, u2 = mu_bar[1, a] / d, mu_bar[2, a] / d
         q1_bar, q2_bar = _plus(q1_bar, _times(u1, v)), _plus(q2_bar, _times(u2, v))
         d_bar -= u1 * mu[1, a] + u2 * mu[2, a]
         f = _plus(_times(u1, q1), _times(u2, q2))
+        inside = mu_bar[3, a] / (d * our.depth)
+        f = _plus(f, _times(inside, M))
+        M_bar = _plus(M_bar, _times(inside, v))
+        d_bar -= inside * _dot(v, M) / d
         _add(bar, our.corners[e, a], f)
         _add(bar, d0, _times(-1.0, f))
     c_bar = total * facing_slope
     n_bar = _plus(n_bar, _plus(_cross(q1_bar, e2), _cross(e1, q2_bar)))
     n_bar = _minus(_plus(n_bar, _times(d_bar, M)), _times(c_bar, normal))
     normal_bar = _times(-c_bar, n)
-    M_bar = _times(1.0 / size_M, _minus(normal_bar, _times(_dot(normal, normal_bar), normal)))
+    M_bar = _plus(M_bar, _times(1.0 / size_M, _minus(normal_bar, _times(_dot(normal, normal_bar), normal))))
     M_bar = _plus(M_bar, _times(d_bar, n))
     e1_bar = _plus(_cross(q2_bar, n), _cross(e2, M_bar))
     e2_bar = _plus(_cross(n, q1_bar), _cross(M_bar, e1))

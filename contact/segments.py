@@ -179,8 +179,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         turned = ~self._is_first[bodies[one], bodies[other]]
         first, second = np.where(turned, other, one), np.where(turned, one, other)
         width = facets.nodes.shape[1]
-        linear = facets.shapes.shape[1] == width
-        rule = three_points() if linear else six_points()
+        rule = three_points() if facets.shapes.shape[1] == 3 else six_points()
         barycentric = np.column_stack([1.0 - rule.points.sum(axis=1), rule.points])
         self.nodes = np.concatenate([facets.nodes[first], facets.nodes[second]], axis=1)
         record = FacetPairs(
@@ -196,7 +195,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             stiffness=self.stiffness,
             reach=self.distance,
             depth=self.depth,
-            linear=int(linear),
+            linear=int(width <= 4),
         )
         self._compose(3, record)
 
