@@ -64,14 +64,16 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     integrated : {"finer", "first"}, default "finer"
         Over whose surface the integrals of a pair of bodies are: of the shorter mean edge, or of the first one in
         ``between``. Where one surface ends within the other, take that one: then the patch test is passed.
+    depth : float, optional
+        How deep in m surfaces may pass into each other; default: half of the shortest edge. Bodies must be thicker, and
+        a step that goes deeper than 0.9 of it fails.
     margin : float, optional
         How much farther the list of pairs reaches than forces, in m; default: half of the mean edge.
 
     Attributes
     ----------
     distance, depth : float
-        The gaps in m between which there are forces are those above −depth and below the distance; deeper than 0.9 of
-        the depth, half of the shortest edge, a step fails.
+        There are forces where gaps are above −depth and below the distance.
     reach : float
         In m, the larger of both.
     between : bool [bodies, bodies]
@@ -99,6 +101,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
         integrated: Literal["finer", "first"] = "finer",
+        depth: Annotated[float | None, positive("m")] = None,
         margin: Annotated[float | None, positive("m")] = None,
     ):
         shortest = float(surface.edge_lengths.min())
@@ -110,7 +113,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:
             raise InvalidSystem(f"SegmentContact: points have shape {points.shape}; there must be one for each node.")
         self.surface, self.stiffness = surface, float(stiffness)
-        self.distance, self.depth = float(distance), segment_depth(surface)
+        self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
         self.between = touching_bodies(surface, between, False)
@@ -140,6 +143,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
         integrated: Literal["finer", "first"] = "finer",
+        depth: float | None = None,
         margin: float | None = None,
     ) -> SegmentContact:
         """Return the contact with a stiffness that follows from the materials and meshes of the bodies.
@@ -151,8 +155,9 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         speed : float, default 0.0
             At which bodies approach each other, in m/s (`symplex.contact.contact_stiffness`, d̂ being the depth).
         """
-        stiffness = contact_stiffness(surface, materials, "penalty", segment_depth(surface), speed)
-        return cls(surface, points, stiffness, distance=distance, between=between, integrated=integrated, margin=margin)
+        stiffness = contact_stiffness(surface, materials, "penalty", depth or segment_depth(surface), speed)
+        more = {"distance": distance, "between": between, "integrated": integrated, "depth": depth, "margin": margin}
+        return cls(surface, points, stiffness, **more)  # pyright: ignore[reportArgumentType]
 
     @property
     def possible_nodes(self) -> IntArray:

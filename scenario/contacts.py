@@ -259,6 +259,9 @@ def body_contact(
     surface = Surface.join(list(surfaces.values()))
     distance = table.distance
     integrated = table.integration == "segments"
+    # The edges of a rigid surface need not be longer than that: what is flat may have slivers.
+    soft = [surfaces[name] for name in surfaces if touching[name].material is not None]
+    depth = min(map(segment_depth, soft or surfaces.values()))
     if integrated:
         distance = 0.0 if distance is None else distance
     elif distance is None and any(touching[name].material is None for name in surfaces):
@@ -272,11 +275,27 @@ def body_contact(
             velocities = {name: touching[name].v for name in surfaces}
             speed = _closing_speed(pairs, velocities) if table.speed is None else table.speed
             materials = [touching[name].material for name in surfaces]
-            within = segment_depth(surface) if integrated else distance
+            within = depth if integrated else distance
             stiffness = contact_stiffness(surface, materials, table.law, within, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
         if integrated:
-            return _integrated(table, surface, touching, points, stiffness, distance or 0.0, pairs), None
+            if eroding := [name for name in surfaces if touching[name].erodes is not None]:
+                raise ScenarioError(
+                    f"elements of '{eroding[0]}' may go, which integration = \"segments\" does not support; take "
+                    'integration = "pairs".'
+                )
+            pressed = SegmentContact(
+                surface,
+                points,
+                stiffness,
+                distance=distance or 0.0,
+                between=_in_order(table, pairs),
+                integrated="finer" if table.bodies == "all" else "first",
+                depth=depth,
+                margin=table.margin,
+            )
+            pressed.check_start(points)
+            return pressed, None
         contact = BodyContact(
             surface,
             stiffness,
@@ -307,36 +326,16 @@ def body_contact(
     return contact, None
 
 
-def _integrated(
-    table: ContactTable,
-    surface: Surface,
-    touching: Mapping[str, Touching],
-    points: Array,
-    stiffness: float,
-    distance: float,
-    pairs: Sequence[tuple[str, str]],
-) -> SegmentContact:
-    """Return contact by integrals over facets, which are over the surface of the body that is named first."""
-    for name in surface.names:
-        if touching[name].erodes is not None:
-            raise ScenarioError(
-                f"elements of '{name}' may go, which integration = \"segments\" does not support; take "
-                'integration = "pairs".'
-            )
-    named = table.bodies
-    if named != "all":
-        pairs = [(one, other) if named.index(one) < named.index(other) else (other, one) for one, other in pairs]
-    contact = SegmentContact(
-        surface,
-        points,
-        stiffness,
-        distance=distance,
-        between=pairs,
-        integrated="finer" if named == "all" else "first",
-        margin=table.margin,
-    )
-    contact.check_start(points)
-    return contact
+def _in_order(table: ContactTable, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return pairs of bodies in the order in which a table names these; a surface that is its own is last."""
+    if table.bodies == "all":
+        return list(pairs)
+    named = list(table.bodies or ())
+
+    def place(name: str) -> int:
+        return named.index(name) if name in named else len(named) + (name == table.name)
+
+    return [(one, other) if place(one) <= place(other) else (other, one) for one, other in pairs]
 
 
 def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:

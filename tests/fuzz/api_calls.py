@@ -489,6 +489,7 @@ def calls() -> dict[str, Call]:
             distance=0.1,
             between="all",
             integrated="finer",
+            depth=0.1,
             margin=0.1,
         ),
         "contact_stiffness": _call(

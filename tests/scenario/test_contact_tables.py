@@ -332,3 +332,26 @@ def test_integrated_contact_refuses_a_deep_overlap():
     line = refused(text.replace("[0, 0, 0.04]", "[0.013, 0.017, 0.04]"))[0]
     assert "the bodies 'lower' and 'upper' overlap by about" in line
     assert "more than the 0.045 m that it resists" in line
+
+
+def test_integrated_contact_with_a_rigid_surface():
+    text = (
+        body("cube", 0.0, keys="").replace('"6"', '"hexahedra"')
+        + """
+[[obstacle]]
+name = "die"
+kind = "surface"
+mesh = { box = [0.5, 0.5, 0.1] }
+translate = [0.05, 0.05, -0.05]
+integration = "segments"
+"""
+    )
+    problem = built(text)
+    (contact,) = problem.body_contacts.values()
+    assert isinstance(contact, SegmentContact)
+    assert contact.depth == pytest.approx(0.05)
+    q = problem.state.q.copy()
+    q[: len(problem.mesh.points), 2] -= 1e-3
+    points = problem.points_in_contact("die", q)
+    total = contact.resultants(points)["die", "cube"]
+    np.testing.assert_allclose(total, [0.0, 0.0, -contact.stiffness * 1e-3 * 0.01], atol=1e-9 * contact.stiffness)
