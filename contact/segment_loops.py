@@ -461,30 +461,15 @@ def _set_column(slots, e, a, i, bar, out):
 
 
 @formula
-def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
-    """Set DG [2 w, 3] of a pair from x0 to x1; return whether it may be other than zero."""
-    DG[:], g0[:], g1[:] = 0.0, 0.0, 0.0
+def _without_rigid_motion(x0, x1, e, our, middle, r):
+    """Set r [2 w, 3], what Δx has beyond a rigid motion about the middle [2 w, 3], which is set; return |r|²."""
     middle[:] = 0.5 * (x0 + x1)
-    phi0, phi1 = _pair(x0, e, our, room, 1, g0), _pair(x1, e, our, room, 1, g1)
-    at_middle = _pair(middle, e, our, room, 1, DG)
-    if phi0 == 0.0 and phi1 == 0.0 and at_middle == 0.0:
-        return False
-    zero = 0.0 * phi1
-    work, simpson, lost = zero, zero, abs(phi0.real) + abs(phi1.real)
+    zero = 0.0 * x1[0, 0]
     count, mean, moved = 0, (zero, zero, zero), (zero, zero, zero)
     for a in range(len(x1)):
-        if not _is_own(our, e, a):
-            continue
-        count += 1
-        mean, moved = _plus(mean, _row(middle, a)), _plus(moved, _minus(_row(x1, a), _row(x0, a)))
-        for i in range(3):
-            dx = x1[a, i] - x0[a, i]
-            work += DG[a, i] * dx
-            simpson += (g0[a, i] - 2.0 * DG[a, i] + g1[a, i]) * dx / 6.0
-            lost += abs(DG[a, i].real * middle[a, i].real)
-    n = phi1 - phi0 - work
-    if abs(n.real - simpson.real) <= _LOST * lost:
-        n = simpson
+        if _is_own(our, e, a):
+            count += 1
+            mean, moved = _plus(mean, _row(middle, a)), _plus(moved, _minus(_row(x1, a), _row(x0, a)))
     mean, moved = _times(1.0 / count, mean), _times(1.0 / count, moved)
     # r = Δx − mean − ω × y, with I ω = Σ y × Δx
     L, xx, yy, zz, xy, yz, zx = (zero, zero, zero), zero, zero, zero, zero, zero, zero
@@ -497,47 +482,69 @@ def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
     r0, r1, r2 = (yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy)
     c12, c20, c01 = _cross(r1, r2), _cross(r2, r0), _cross(r0, r1)
     omega = _times(1.0 / _dot(r0, c12), _plus(_plus(_times(L[0], c12), _times(L[1], c20)), _times(L[2], c01)))
-    squared, size = zero, 0.0
+    squared = zero
     for a in range(len(x1)):
         if _is_own(our, e, a):
             dx = _minus(_row(x1, a), _row(x0, a))
-            r = _minus(_minus(dx, moved), _cross(omega, _minus(_row(middle, a), mean)))
-            squared += _dot(r, r)
-            size += _dot(_real_row(middle, a), _real_row(middle, a))
-            g0[a, 0], g0[a, 1], g0[a, 2] = r
-    # Of smaller increments it is less than the rounding of energies.
-    if squared.real > _SMALL * _SMALL * size:
-        by = n / squared
-        for a in range(len(x1)):
-            if _is_own(our, e, a):
-                _add(DG, a, _times(by, _row(g0, a)))
-    return True
+            rest = _minus(_minus(dx, moved), _cross(omega, _minus(_row(middle, a), mean)))
+            squared += _dot(rest, rest)
+            r[a, 0], r[a, 1], r[a, 2] = rest
+    return squared
 
 
 @formula
-def _real_row(x, a):
-    """Return the real parts of a row."""
-    return x[a, 0].real, x[a, 1].real, x[a, 2].real
+def _discrete(x0, x1, e, our, room, r, g0, g, g1, middle):
+    """Find DG = g + (n/|r|²) r of a pair from x0 to x1; return how it is found, n and |r|².
+
+    How is 0 if it is zero, 1 if it is the gradient g at the middle, of small increments, 2 if n is found by Simpson's
+    rule, else 3.
+    """
+    g0[:], g[:], g1[:] = 0.0, 0.0, 0.0
+    squared = _without_rigid_motion(x0, x1, e, our, middle, r)
+    phi0, phi1 = _pair(x0, e, our, room, 1, g0), _pair(x1, e, our, room, 1, g1)
+    at_middle = _pair(middle, e, our, room, 1, g)
+    if phi0 == 0.0 and phi1 == 0.0 and at_middle == 0.0:
+        return 0, 0.0, squared
+    work, simpson, lost, size = 0.0, 0.0, abs(phi0) + abs(phi1), 0.0
+    for a in range(len(x1)):
+        if _is_own(our, e, a):
+            size += _dot(_row(middle, a), _row(middle, a))
+            for i in range(3):
+                dx = x1[a, i] - x0[a, i]
+                work += g[a, i] * dx
+                simpson += (g0[a, i] - 2.0 * g[a, i] + g1[a, i]) * dx / 6.0
+                lost += abs(g[a, i] * middle[a, i])
+    if squared <= _SMALL * _SMALL * size:  # then the correction is less than the rounding of energies
+        return 1, 0.0, squared
+    n = phi1 - phi0 - work
+    return (2, simpson, squared) if abs(n - simpson) <= _LOST * lost else (3, n, squared)
+
+
+@formula
+def _like(x):
+    """Return six arrays of the shape and type of x."""
+    zero = np.zeros_like
+    return zero(x), zero(x), zero(x), zero(x), zero(x), zero(x)
 
 
 @kernel
 def add_discrete_gradient(q0, q1, our, out, first, last):
     """Add DG [n, 3] from q0 to q1."""
     x0 = np.empty((our.nodes.shape[1], 3))
-    x1, DG, g0, g1, middle = (
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-    )
+    x1, r, g0, g, g1, middle = _like(x0)
     room, check = _room(x0), 0.0
     for e in range(first, last):
         _gather(q0, our, e, x0)
         _gather(q1, our, e, x1)
         _shift(q0, q1, our, e, x1)
-        if _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
-            check += _scatter(our, e, DG, out)
+        how, n, squared = _discrete(x0, x1, e, our, room, r, g0, g, g1, middle)
+        if how == 0:
+            continue
+        if how > 1:
+            for a in range(len(x1)):
+                if _is_own(our, e, a):
+                    _add(g, a, _times(n / squared, _row(r, a)))
+        check += _scatter(our, e, g, out)
     return check
 
 
@@ -553,33 +560,50 @@ def _shift(q0, q1, our, e, x1):
 
 @kernel
 def add_discrete_hessian(q0, q1, our, slots, out, first, last):
-    """Add ∂DG/∂q1 to the blocks [nnz, 3, 3]."""
+    """Add ∂DG/∂q1 = ½ H + r ⊗ ∂(n/|r|²) + (n/|r|²) ∂r to the blocks [nnz, 3, 3], with H at the middle."""
     x0 = np.empty((our.nodes.shape[1], 3))
-    x1, DG, g0, g1, middle = (
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-    )
-    z0, z = np.empty(x0.shape, np.complex128), np.empty(x0.shape, np.complex128)
-    zDG, z2, z3, z4 = np.empty_like(z), np.empty_like(z), np.empty_like(z), np.empty_like(z)
+    x1, r, g0, g, g1, middle = _like(x0)
+    n_slope = np.zeros_like(x0)
+    z0, z, r_of_z, bar, z_middle, _ = _like(np.empty(x0.shape, np.complex128))
     room, complex_room, check = _room(x0), _room(z), 0.0
     for e in range(first, last):
         _gather(q0, our, e, x0)
         _gather(q1, our, e, x1)
         _shift(q0, q1, our, e, x1)
-        if not _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
+        how, n, squared = _discrete(x0, x1, e, our, room, r, g0, g, g1, middle)
+        if how == 0:
             continue
-        z0[:] = x0
+        if how == 2:  # n = b·Δx/6, b = g0 − 2 g + g1
+            z[:] = x1 + (_STEP * 1j) * (x1 - x0)
+            _pair(z, e, our, complex_room, 1, bar)
+            n_slope[:] = (g0 - 2.0 * g + g1 + bar.imag / _STEP) / 6.0
+            bar[:] = 0.0
+        else:
+            n_slope[:] = g1 - g
+        share = 1.0 / 6.0 if how == 2 else 0.5
         for a in range(len(x1)):
             if not _is_own(our, e, a):
                 continue
             for i in range(3):
-                z[:] = x1
+                z[:] = middle
                 z[a, i] += _STEP * 1j
-                _discrete(z0, z, e, our, complex_room, zDG, z2, z3, z4)
-                check += _set_column(slots, e, a, i, zDG, out)
+                _pair(z, e, our, complex_room, 1, bar)
+                along = 0.0  # (H Δx) of this coordinate, as H is symmetric
+                for b in range(len(x1)):
+                    for j in range(3):
+                        along += bar[b, j].imag / _STEP * (x1[b, j] - x0[b, j])
+                bar *= 0.5
+                if how > 1:
+                    z[:], z0[:] = x1, x0
+                    z[a, i] += _STEP * 1j
+                    by = n / squared
+                    bent = _without_rigid_motion(z0, z, e, our, z_middle, r_of_z).imag / _STEP
+                    by_slope = (n_slope[a, i] - share * along - by * bent) / squared
+                    for b in range(len(x1)):
+                        if _is_own(our, e, b):
+                            for j in range(3):
+                                bar[b, j] += 1j * (_STEP * r[b, j] * by_slope) + by * r_of_z[b, j]
+                check += _set_column(slots, e, a, i, bar, out)
     return check
 
 
