@@ -90,7 +90,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     kernels = kernels_of(segment_loops)
     invariances = RIGID
     impenetrable = True
-    third = Energy.third  # it has none
+    third = Energy.third  # pyright: ignore[reportAssignmentType]  # it has none
 
     def __init__(
         self,
@@ -375,7 +375,7 @@ class SegmentState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        return observed_of(self, float(self.gaps.min(initial=self.farthest)))
+        return observed_of(self.between, self.resultants, float(self.gaps.min(initial=self.farthest)))
 
 
 def segment_depth(surface: Surface) -> float:
