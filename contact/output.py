@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,24 +109,16 @@ class ContactState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        return observed_of(self, float(self.gaps.min(initial=self.reach)) - self.offset)
+        return observed_of(self.between, self.resultants, float(self.gaps.min(initial=self.reach)) - self.offset)
 
 
-class Resultants(Protocol):
-    """What has forces of bodies on each other."""
-
-    between: NDArray[np.bool_]
-
-    def resultants(self) -> dict[tuple[str, str], Array]:
-        """Return for each pair of different bodies that may touch the force [3] in N of the second on the first."""
-        ...
-
-
-def observed_of(state: Resultants, gap: float) -> dict[str, float]:
+def observed_of(
+    between: NDArray[np.bool_], resultants: Callable[[], dict[tuple[str, str], Array]], gap: float
+) -> dict[str, float]:
     """Return the numbers that `columns_of` declares, given the smallest gap in m."""
     reported = {GAP.name: gap}
-    if len(different(state.between)) <= MOST_PAIRS:
-        for pair, force in state.resultants().items():
+    if len(different(between)) <= MOST_PAIRS:
+        for pair, force in resultants().items():
             reported |= components(_force_of(*pair), force)
     return reported
 

@@ -7,6 +7,8 @@ outer edges of a surface only. With the area A of the first at rest
 
     φ = m(c) ∫ ½ k (d̂ − γ)² 2 A dλ,    γ = n·(Σ_B N_B(μ(λ)) y_B − Σ_A N_A(λ) x_A) in (−depth, d̂),
 
+(of linear faces the polygon ends at γ = d̂ as well: what is integrated is smooth, and so are sums over slivers)
+
 where m grows from 0 to 1 with the cosine c between the normals, one turned round. All polygons of a facet make up the
 facet where surfaces lie above each other, so that a uniform γ gives its nodes, and those opposite, the forces of a
 uniform pressure. The integral is taken by a rule in each triangle (P_0, P_j, P_j+1) of the polygon.
@@ -27,6 +29,7 @@ from symplex.fem.compiled.records import Indices, Integer, Matrices, Nodes, Numb
 _EPS = 2.0**-52
 _STEP = 1e-40  # of imaginary parts
 _ALIGNED = 1e-12  # of the height of a facet
+_SMALL = 1e-9  # increments, relative to the size of a pair
 _LOST = 4.0 * _EPS  # of energies
 _STEEP, _FACING = 0.2, 0.5  # cosines between which facets begin to face each other
 
@@ -46,7 +49,7 @@ class FacetPairs(Record):
     stiffness: Number
     reach: Number  # d̂ in m
     depth: Number
-    linear: Integer  # whether all faces are triangles of three nodes
+    linear: Integer  # whether all faces have three or four nodes
 
 
 @formula
@@ -90,8 +93,8 @@ def _add(out, a, v):
 def _room(x):
     """Return arrays of the type of positions, for what is found on the way."""
     return (
-        np.zeros((3, 3), x.dtype),  # μ_b at the corners a of the first
-        np.zeros((3, 3), x.dtype),  # the derivative of φ with it
+        np.zeros((4, 3), x.dtype),  # μ_b at the corners a of the first; how far these are inside, over the depth
+        np.zeros((4, 3), x.dtype),  # the derivative of φ with it
         np.zeros((16, 2), x.dtype),  # points of polygons: λ_1, λ_2
         np.zeros((16, 2), x.dtype),  # the derivative with them
         np.zeros((16, 3), x.dtype),  # where new ones come from: part, levels of both ends
@@ -128,16 +131,17 @@ def _shape(l1, l2, coefficients, size, N, slopes, terms):
 
 
 @formula
-def _clip(mu, beyond, P, origin, ends, rings):
+def _clip(sides, mu, beyond, P, origin, ends, rings):
     """Cut the first facet to what is common; return how many points there are, corners, and in which ring these are."""
     P[0, 0], P[0, 1], P[1, 0], P[1, 1], P[2, 0], P[2, 1] = 0.0, 0.0, 1.0, 0.0, 0.0, 1.0
     used, n, ring = 3, 3, 0
     rings[0, 0], rings[0, 1], rings[0, 2] = 0, 1, 2
-    for b in range(3):
+    for b in range(sides):
         kept, to = 0, 1 - ring
+        more = beyond[b] if b < 3 else 0.0
         lowest, highest = np.inf, -np.inf
         for i in range(n):
-            level = (_level(mu, b, P, rings[ring, i]) + beyond[b]).real
+            level = (_level(mu, b, P, rings[ring, i]) + more).real
             lowest, highest = min(lowest, level), max(highest, level)
         # Where an edge lies on another one, what is cut must be decided alike on both of its sides.
         if highest <= _ALIGNED:
@@ -146,8 +150,8 @@ def _clip(mu, beyond, P, origin, ends, rings):
             continue
         for i in range(n):
             p, r = rings[ring, i], rings[ring, (i + 1) % n]
-            lp = _level(mu, b, P, p) + beyond[b]
-            lr = _level(mu, b, P, r) + beyond[b]
+            lp = _level(mu, b, P, p) + more
+            lr = _level(mu, b, P, r) + more
             inside = lp.real >= 0.0
             if inside:
                 rings[to, kept] = p
@@ -208,11 +212,14 @@ def _pair(x, e, our, room, mode, bar):
         mu[1, a], mu[2, a] = _dot(v, q1) / d, _dot(v, q2) / d
         mu[0, a] = 1.0 - mu[1, a] - mu[2, a]
         g = -_dot(v, M) / d
+        mu[3, a] = (reach - g) / our.depth
         if g.real < lowest.real:
             lowest = g
     if mode != 2 and our.linear and lowest.real >= reach:
         return zero
-    used, corners, ring = _clip(mu, our.beyond[our.pairs[e, 1]], P, origin, ends, rings)
+    used, corners, ring = _clip(
+        4 if our.linear and mode != 2 else 3, mu, our.beyond[our.pairs[e, 1]], P, origin, ends, rings
+    )
     if corners < 3:
         return zero + nothing
     if mode == 1:
@@ -302,20 +309,24 @@ def _pair(x, e, our, room, mode, bar):
     for new in range(used - 1, 2, -1):
         _unclip(new, mu, mu_bar, P, P_bar, origin, ends)
     q1_bar, q2_bar = (zero, zero, zero), (zero, zero, zero)
-    d_bar = zero
+    d_bar, M_bar = zero, (zero, zero, zero)
     for a in range(3):
         v = _minus(X0 if a == 0 else _plus(X0, a1 if a == 1 else a2), Y0)
         u1, u2 = mu_bar[1, a] / d, mu_bar[2, a] / d
         q1_bar, q2_bar = _plus(q1_bar, _times(u1, v)), _plus(q2_bar, _times(u2, v))
         d_bar -= u1 * mu[1, a] + u2 * mu[2, a]
         f = _plus(_times(u1, q1), _times(u2, q2))
+        inside = mu_bar[3, a] / (d * our.depth)
+        f = _plus(f, _times(inside, M))
+        M_bar = _plus(M_bar, _times(inside, v))
+        d_bar -= inside * _dot(v, M) / d
         _add(bar, our.corners[e, a], f)
         _add(bar, d0, _times(-1.0, f))
     c_bar = total * facing_slope
     n_bar = _plus(n_bar, _plus(_cross(q1_bar, e2), _cross(e1, q2_bar)))
     n_bar = _minus(_plus(n_bar, _times(d_bar, M)), _times(c_bar, normal))
     normal_bar = _times(-c_bar, n)
-    M_bar = _times(1.0 / size_M, _minus(normal_bar, _times(_dot(normal, normal_bar), normal)))
+    M_bar = _plus(M_bar, _times(1.0 / size_M, _minus(normal_bar, _times(_dot(normal, normal_bar), normal))))
     M_bar = _plus(M_bar, _times(d_bar, n))
     e1_bar = _plus(_cross(q2_bar, n), _cross(e2, M_bar))
     e2_bar = _plus(_cross(n, q1_bar), _cross(M_bar, e1))
@@ -450,30 +461,15 @@ def _set_column(slots, e, a, i, bar, out):
 
 
 @formula
-def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
-    """Set DG [2 w, 3] of a pair from x0 to x1; return whether it may be other than zero."""
-    DG[:], g0[:], g1[:] = 0.0, 0.0, 0.0
+def _without_rigid_motion(x0, x1, e, our, middle, r):
+    """Set r [2 w, 3], what Δx has beyond a rigid motion about the middle [2 w, 3], which is set; return |r|²."""
     middle[:] = 0.5 * (x0 + x1)
-    phi0, phi1 = _pair(x0, e, our, room, 1, g0), _pair(x1, e, our, room, 1, g1)
-    at_middle = _pair(middle, e, our, room, 1, DG)
-    if phi0 == 0.0 and phi1 == 0.0 and at_middle == 0.0:
-        return False
-    zero = 0.0 * phi1
-    work, simpson, lost = zero, zero, abs(phi0.real) + abs(phi1.real)
+    zero = 0.0 * x1[0, 0]
     count, mean, moved = 0, (zero, zero, zero), (zero, zero, zero)
     for a in range(len(x1)):
-        if not _is_own(our, e, a):
-            continue
-        count += 1
-        mean, moved = _plus(mean, _row(middle, a)), _plus(moved, _minus(_row(x1, a), _row(x0, a)))
-        for i in range(3):
-            dx = x1[a, i] - x0[a, i]
-            work += DG[a, i] * dx
-            simpson += (g0[a, i] - 2.0 * DG[a, i] + g1[a, i]) * dx / 6.0
-            lost += abs(DG[a, i].real * middle[a, i].real)
-    n = phi1 - phi0 - work
-    if abs(n.real - simpson.real) <= _LOST * lost:
-        n = simpson
+        if _is_own(our, e, a):
+            count += 1
+            mean, moved = _plus(mean, _row(middle, a)), _plus(moved, _minus(_row(x1, a), _row(x0, a)))
     mean, moved = _times(1.0 / count, mean), _times(1.0 / count, moved)
     # r = Δx − mean − ω × y, with I ω = Σ y × Δx
     L, xx, yy, zz, xy, yz, zx = (zero, zero, zero), zero, zero, zero, zero, zero, zero
@@ -486,46 +482,69 @@ def _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
     r0, r1, r2 = (yy + zz, -xy, -zx), (-xy, zz + xx, -yz), (-zx, -yz, xx + yy)
     c12, c20, c01 = _cross(r1, r2), _cross(r2, r0), _cross(r0, r1)
     omega = _times(1.0 / _dot(r0, c12), _plus(_plus(_times(L[0], c12), _times(L[1], c20)), _times(L[2], c01)))
-    squared, size = zero, 0.0
+    squared = zero
     for a in range(len(x1)):
         if _is_own(our, e, a):
             dx = _minus(_row(x1, a), _row(x0, a))
-            r = _minus(_minus(dx, moved), _cross(omega, _minus(_row(middle, a), mean)))
-            squared += _dot(r, r)
-            size += _dot(middle_real(middle, a), middle_real(middle, a))
-            g0[a, 0], g0[a, 1], g0[a, 2] = r
-    if squared.real > (8.0 * _EPS) ** 2 * size:
-        by = n / squared
-        for a in range(len(x1)):
-            if _is_own(our, e, a):
-                _add(DG, a, _times(by, _row(g0, a)))
-    return True
+            rest = _minus(_minus(dx, moved), _cross(omega, _minus(_row(middle, a), mean)))
+            squared += _dot(rest, rest)
+            r[a, 0], r[a, 1], r[a, 2] = rest
+    return squared
 
 
 @formula
-def middle_real(x, a):
-    """Return the real parts of a row."""
-    return x[a, 0].real, x[a, 1].real, x[a, 2].real
+def _discrete(x0, x1, e, our, room, r, g0, g, g1, middle):
+    """Find DG = g + (n/|r|²) r of a pair from x0 to x1; return how it is found, n and |r|².
+
+    How is 0 if it is zero, 1 if it is the gradient g at the middle, of small increments, 2 if n is found by Simpson's
+    rule, else 3.
+    """
+    g0[:], g[:], g1[:] = 0.0, 0.0, 0.0
+    squared = _without_rigid_motion(x0, x1, e, our, middle, r)
+    phi0, phi1 = _pair(x0, e, our, room, 1, g0), _pair(x1, e, our, room, 1, g1)
+    at_middle = _pair(middle, e, our, room, 1, g)
+    if phi0 == 0.0 and phi1 == 0.0 and at_middle == 0.0:
+        return 0, 0.0, squared
+    work, simpson, lost, size = 0.0, 0.0, abs(phi0) + abs(phi1), 0.0
+    for a in range(len(x1)):
+        if _is_own(our, e, a):
+            size += _dot(_row(middle, a), _row(middle, a))
+            for i in range(3):
+                dx = x1[a, i] - x0[a, i]
+                work += g[a, i] * dx
+                simpson += (g0[a, i] - 2.0 * g[a, i] + g1[a, i]) * dx / 6.0
+                lost += abs(g[a, i] * middle[a, i])
+    if squared <= _SMALL * _SMALL * size:  # then the correction is less than the rounding of energies
+        return 1, 0.0, squared
+    n = phi1 - phi0 - work
+    return (2, simpson, squared) if abs(n - simpson) <= _LOST * lost else (3, n, squared)
+
+
+@formula
+def _like(x):
+    """Return six arrays of the shape and type of x."""
+    zero = np.zeros_like
+    return zero(x), zero(x), zero(x), zero(x), zero(x), zero(x)
 
 
 @kernel
 def add_discrete_gradient(q0, q1, our, out, first, last):
     """Add DG [n, 3] from q0 to q1."""
     x0 = np.empty((our.nodes.shape[1], 3))
-    x1, DG, g0, g1, middle = (
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-    )
+    x1, r, g0, g, g1, middle = _like(x0)
     room, check = _room(x0), 0.0
     for e in range(first, last):
         _gather(q0, our, e, x0)
         _gather(q1, our, e, x1)
         _shift(q0, q1, our, e, x1)
-        if _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
-            check += _scatter(our, e, DG, out)
+        how, n, squared = _discrete(x0, x1, e, our, room, r, g0, g, g1, middle)
+        if how == 0:
+            continue
+        if how > 1:
+            for a in range(len(x1)):
+                if _is_own(our, e, a):
+                    _add(g, a, _times(n / squared, _row(r, a)))
+        check += _scatter(our, e, g, out)
     return check
 
 
@@ -541,33 +560,50 @@ def _shift(q0, q1, our, e, x1):
 
 @kernel
 def add_discrete_hessian(q0, q1, our, slots, out, first, last):
-    """Add ∂DG/∂q1 to the blocks [nnz, 3, 3]."""
+    """Add ∂DG/∂q1 = ½ H + r ⊗ ∂(n/|r|²) + (n/|r|²) ∂r to the blocks [nnz, 3, 3], with H at the middle."""
     x0 = np.empty((our.nodes.shape[1], 3))
-    x1, DG, g0, g1, middle = (
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-        np.empty_like(x0),
-    )
-    z0, z = np.empty(x0.shape, np.complex128), np.empty(x0.shape, np.complex128)
-    zDG, z2, z3, z4 = np.empty_like(z), np.empty_like(z), np.empty_like(z), np.empty_like(z)
+    x1, r, g0, g, g1, middle = _like(x0)
+    n_slope = np.zeros_like(x0)
+    z0, z, r_of_z, bar, z_middle, _ = _like(np.empty(x0.shape, np.complex128))
     room, complex_room, check = _room(x0), _room(z), 0.0
     for e in range(first, last):
         _gather(q0, our, e, x0)
         _gather(q1, our, e, x1)
         _shift(q0, q1, our, e, x1)
-        if not _discrete(x0, x1, e, our, room, DG, g0, g1, middle):
+        how, n, squared = _discrete(x0, x1, e, our, room, r, g0, g, g1, middle)
+        if how == 0:
             continue
-        z0[:] = x0
+        if how == 2:  # n = b·Δx/6, b = g0 − 2 g + g1
+            z[:] = x1 + (_STEP * 1j) * (x1 - x0)
+            _pair(z, e, our, complex_room, 1, bar)
+            n_slope[:] = (g0 - 2.0 * g + g1 + bar.imag / _STEP) / 6.0
+            bar[:] = 0.0
+        else:
+            n_slope[:] = g1 - g
+        share = 1.0 / 6.0 if how == 2 else 0.5
         for a in range(len(x1)):
             if not _is_own(our, e, a):
                 continue
             for i in range(3):
-                z[:] = x1
+                z[:] = middle
                 z[a, i] += _STEP * 1j
-                _discrete(z0, z, e, our, complex_room, zDG, z2, z3, z4)
-                check += _set_column(slots, e, a, i, zDG, out)
+                _pair(z, e, our, complex_room, 1, bar)
+                along = 0.0  # (H Δx) of this coordinate, as H is symmetric
+                for b in range(len(x1)):
+                    for j in range(3):
+                        along += bar[b, j].imag / _STEP * (x1[b, j] - x0[b, j])
+                bar *= 0.5
+                if how > 1:
+                    z[:], z0[:] = x1, x0
+                    z[a, i] += _STEP * 1j
+                    by = n / squared
+                    bent = _without_rigid_motion(z0, z, e, our, z_middle, r_of_z).imag / _STEP
+                    by_slope = (n_slope[a, i] - share * along - by * bent) / squared
+                    for b in range(len(x1)):
+                        if _is_own(our, e, b):
+                            for j in range(3):
+                                bar[b, j] += 1j * (_STEP * r[b, j] * by_slope) + by * r_of_z[b, j]
+                check += _set_column(slots, e, a, i, bar, out)
     return check
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from symplex.contact import segment_loops
 from symplex.contact.facets import facets_of
 from symplex.contact.near_pairs import farthest_of
 from symplex.contact.output import columns_of, different, observed_of
+from symplex.contact.penetration import intersections
 from symplex.contact.search import faces_near
 from symplex.contact.segment_loops import FacetPairs
 from symplex.contact.stiffness import contact_stiffness
@@ -26,7 +27,7 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form, kernels_of
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.energy import RIGID
+from symplex.fem.energies.energy import RIGID, Energy
 from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
@@ -36,6 +37,7 @@ from symplex.meshes.quadrature import six_points, three_points
 _DEPTH = 0.5  # of the shortest edge: as far as surfaces may pass into each other
 _OVERHANG = 0.02  # of the shortest edge, by which facets go on beyond outer edges
 _SPENT = 0.9  # of the depth, where a run stops
+_SHORTEST = 1e-6  # part of a correction
 
 
 @checked
@@ -58,16 +60,20 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     distance : float, default 0.0
         d̂ in m, where forces begin: by default where surfaces touch.
     between : "all" or sequence of (str, str), default "all"
-        The pairs of bodies that may touch, by their names; integrals are over the surface of the first. By default all
-        pairs of different bodies, and the integrals over that of the shorter edges. Take the smaller surface.
+        The pairs of bodies that may touch, by their names; by default all pairs of different bodies.
+    integrated : {"finer", "first"}, default "finer"
+        Over whose surface the integrals of a pair of bodies are: of the shorter mean edge, or of the first one in
+        ``between``. Where one surface ends within the other, take that one: then the patch test is passed.
+    depth : float, optional
+        How deep in m surfaces may pass into each other; default: half of the shortest edge. Bodies must be thicker, and
+        a step that goes deeper than 0.9 of it fails.
     margin : float, optional
         How much farther the list of pairs reaches than forces, in m; default: half of the mean edge.
 
     Attributes
     ----------
     distance, depth : float
-        The gaps in m between which there are forces are those above −depth and below the distance; deeper than 0.9 of
-        the depth, half of the shortest edge, a step fails.
+        There are forces where gaps are above −depth and below the distance.
     reach : float
         In m, the larger of both.
     between : bool [bodies, bodies]
@@ -84,6 +90,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     kernels = kernels_of(segment_loops)
     invariances = RIGID
     impenetrable = True
+    third = Energy.third  # pyright: ignore[reportAssignmentType]  # it has none
 
     def __init__(
         self,
@@ -93,6 +100,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         *,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        integrated: Literal["finer", "first"] = "finer",
+        depth: Annotated[float | None, positive("m")] = None,
         margin: Annotated[float | None, positive("m")] = None,
     ):
         shortest = float(surface.edge_lengths.min())
@@ -104,7 +113,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         if points.ndim != 2 or points.shape[1] != 3 or len(points) <= surface.vertices[-1]:
             raise InvalidSystem(f"SegmentContact: points have shape {points.shape}; there must be one for each node.")
         self.surface, self.stiffness = surface, float(stiffness)
-        self.distance, self.depth = float(distance), _DEPTH * shortest
+        self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
         self.between = touching_bodies(surface, between, False)
@@ -114,7 +123,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
                 f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
                 "facets; take BodyContact."
             )
-        self._integrated = _integrated(surface, between)
+        self._is_first = _is_first(surface, between if integrated == "first" else "all")
         self._facets = facets_of(surface, points)
         self._beyond = _OVERHANG * shortest * self._facets.outer
         touches = np.flatnonzero(self.between.any(axis=1))
@@ -133,6 +142,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         speed: float = 0.0,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        integrated: Literal["finer", "first"] = "finer",
+        depth: float | None = None,
         margin: float | None = None,
     ) -> SegmentContact:
         """Return the contact with a stiffness that follows from the materials and meshes of the bodies.
@@ -144,9 +155,9 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         speed : float, default 0.0
             At which bodies approach each other, in m/s (`symplex.contact.contact_stiffness`, d̂ being the depth).
         """
-        depth = _DEPTH * float(surface.edge_lengths.min())
-        stiffness = contact_stiffness(surface, materials, "penalty", depth, speed)
-        return cls(surface, points, stiffness, distance=distance, between=between, margin=margin)
+        stiffness = contact_stiffness(surface, materials, "penalty", depth or segment_depth(surface), speed)
+        more = {"distance": distance, "between": between, "integrated": integrated, "depth": depth, "margin": margin}
+        return cls(surface, points, stiffness, **more)  # pyright: ignore[reportArgumentType]
 
     @property
     def possible_nodes(self) -> IntArray:
@@ -170,11 +181,10 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     def _list(self, one: IntArray, other: IntArray) -> None:
         """Let these facets [m] and [m] be the pairs."""
         bodies, facets = self.surface.triangle_bodies, self._facets
-        turned = ~self._integrated[bodies[one], bodies[other]]
+        turned = ~self._is_first[bodies[one], bodies[other]]
         first, second = np.where(turned, other, one), np.where(turned, one, other)
         width = facets.nodes.shape[1]
-        linear = facets.shapes.shape[1] == width
-        rule = three_points() if linear else six_points()
+        rule = three_points() if facets.shapes.shape[1] == 3 else six_points()
         barycentric = np.column_stack([1.0 - rule.points.sum(axis=1), rule.points])
         self.nodes = np.concatenate([facets.nodes[first], facets.nodes[second]], axis=1)
         record = FacetPairs(
@@ -190,7 +200,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             stiffness=self.stiffness,
             reach=self.distance,
             depth=self.depth,
-            linear=int(linear),
+            linear=int(width <= 4),
         )
         self._compose(3, record)
 
@@ -227,6 +237,13 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     # -- what must not happen ---------------------------------------------------------------------------------
 
+    def collision_free_fraction(self, q0: Array, q1: Array) -> float:
+        """Return a part in [0, 1] of the straight way from q0 to q1 [n, 3] after which no surfaces are too deep."""
+        part = 1.0
+        while part > _SHORTEST and self.find_penetration(q0, q0 + part * (q1 - q0)) is not None:
+            part *= 0.5
+        return part
+
     def find_penetration(self, q0: Array, q1: Array) -> str | None:
         """Return where surfaces are too deep in each other after the straight way from q0 to q1 [n, 3]; or None."""
         listed = self
@@ -248,8 +265,21 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         InvalidSystem
             If some are.
         """
-        if (found := self.find_penetration(q, q)) is not None:
-            raise InvalidSystem(f"SegmentContact: {found}. Move them apart; bodies thinner than that need BodyContact.")
+        if (what := self.find_penetration(q, q)) is not None:
+            raise InvalidSystem(f"SegmentContact: {what}. Move them apart; bodies thinner than that need BodyContact.")
+        listed = self.complete((q,))
+        gaps, pairs = listed._gaps(q), np.sort(listed._bodies(), axis=1)
+        for overlap in intersections(self.surface, q, self.between):
+            of_both = gaps[(pairs == sorted(map(self.surface.body, overlap.bodies))).all(axis=1)]
+            if not np.any((of_both > -self.depth) & (of_both < 0.0)):
+                raise InvalidSystem(
+                    f"SegmentContact: {overlap}, more than the {_SPENT * self.depth:.3g} m that it resists. Move them "
+                    "apart."
+                )
+
+    def _bodies(self) -> IntArray:
+        """Return the bodies [m, 2] of the pairs in the list."""
+        return self.surface.bodies_of(self.nodes[:, [0, self.nodes.shape[1] // 2]])
 
     def _who(self, nodes: IntArray, q: Array) -> str:
         width = len(nodes) // 2
@@ -345,10 +375,15 @@ class SegmentState:
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
-        return observed_of(self, float(self.gaps.min(initial=self.farthest)))
+        return observed_of(self.between, self.resultants, float(self.gaps.min(initial=self.farthest)))
 
 
-def _integrated(surface: Surface, between: str | Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
+def segment_depth(surface: Surface) -> float:
+    """Return how deep in m surfaces may pass into each other: half of the shortest edge at rest."""
+    return _DEPTH * float(surface.edge_lengths.min())
+
+
+def _is_first(surface: Surface, between: str | Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
     """Return over the surface of which body [bodies, bodies] integrals of a pair are: true where of the first."""
     count = len(surface.names)
     of_body = np.bincount(surface.edge_bodies, minlength=count)

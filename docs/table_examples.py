@@ -601,6 +601,12 @@ begins = "touch"
 stiffness = 1e12
 bodies = ["beam", "block"]
 """,
+            """
+[[contact]]
+integration = "segments"
+bodies = ["block", "beam"]
+factor = 2
+""",
         ]
     },
     "obstacle": {

@@ -22,7 +22,7 @@ import numpy as np
 from colliding_bodies import ball, bodies, follow, lattice, placed
 
 import symplex as sx
-from symplex.contact import BodyContact, Surface
+from symplex.contact import BodyContact, SegmentContact, Surface
 
 R, E, NU, A = 1.0, 1.0, 0.3, 0.05  # the sphere, the material, and the radius of contact
 MATERIAL = sx.NeoHookean.from_young(E, NU, 1.0)
@@ -65,14 +65,22 @@ def point_force(x: np.ndarray, force: float) -> np.ndarray:
     return force * (1.0 + NU) / (2.0 * np.pi * E) * np.column_stack([out * x[:, 0], out * x[:, 1], -down])
 
 
-def static(n: int) -> dict[str, float]:
-    """Return the force as a part of Hertz's, the radius of contact as a part of a, and what it took."""
-    depth, reach = A * A / R, REACH * A / n
+def static(n: int, integrated: bool = False) -> dict[str, float]:
+    """Return the force as a part of Hertz's, the radius of contact as a part of a, and what it took.
+
+    Contact is of pairs of vertices, edges and triangles, or integrated over what faces have in common.
+    """
+    depth, reach = A * A / R, 0.0 if integrated else REACH * A / n
     force = 4.0 / 3.0 * E / (1.0 - NU**2) * np.sqrt(R) * depth**1.5
     # Surfaces press from d̂ on, so the sphere stands so much higher.
     mesh = sx.merge({"half-space": half_space(n), "sphere": cap(n, reach - depth)})
     points, cells = mesh.points, mesh.cells["hexahedron"]
-    contact = BodyContact(Surface.of(mesh, ["half-space", "sphere"]), E / reach, distance=reach)
+    surface = Surface.of(mesh, ["half-space", "sphere"])
+    contact = (
+        SegmentContact(surface, points, 10.0 * E * n / A, between=[("half-space", "sphere")], integrated="first")
+        if integrated
+        else BodyContact(surface, E / reach, distance=reach)
+    )
     below = mesh.nodes_of("half-space")
     size, floor = np.abs(points[below, :2]).max(), points[below, 2].min()
     far = (np.abs(points[below, :2]).max(axis=1) > 0.999 * size) | (points[below, 2] < 0.999 * floor)
@@ -88,12 +96,21 @@ def static(n: int) -> dict[str, float]:
     found = sx.equilibria.static_equilibrium(system, q)
     end = found.state.q
     pressed = np.linalg.norm(contact.nodal_forces(end)[below], axis=1) > 0.0
+    found_pressures = {}
+    if integrated:
+        on = surface.vertices[contact.pressures(end) > 0.0]
+        on = on[np.isin(on, below)]
+        r = np.hypot(points[on, 0], points[on, 1]) / A
+        pressures = contact.pressures(end)[np.searchsorted(surface.vertices, on)] / (1.5 * force / (np.pi * A**2))
+        off = np.abs(pressures - np.sqrt(np.maximum(1.0 - r * r, 0.0)))[r < 0.8]
+        found_pressures = {"greatest error of nodal pressures / Hertz's greatest, r < 0.8 a": float(off.max())}
     return {
         "elements along a": n,
         "force / Hertz's": float(-contact.resultants(end)["half-space", "sphere"][2] / force),
         "radius of contact / a": float(np.linalg.norm(points[below[pressed]], axis=1).max() / A),
         "nodes": len(points),
         "corrections": found.corrections,
+        **found_pressures,
     }
 
 
@@ -145,7 +162,10 @@ def draw(history: np.ndarray, path: Path) -> None:
 def main(output: Path, elements: list[int], with_impact: bool) -> None:
     """Compute, write numbers.json and the picture."""
     output.mkdir(parents=True, exist_ok=True)
-    numbers: dict[str, object] = {"static": [static(n) for n in elements]}
+    numbers: dict[str, object] = {
+        "static": [static(n) for n in elements],
+        "integrated": [static(n, integrated=True) for n in elements],
+    }
     if with_impact:
         numbers["impact"], history = impact()
         draw(history, output / "hertz_impact.png")

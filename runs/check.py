@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from symplex.contact.bodies import BodyContact
+from symplex.contact.segments import SegmentContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.energies.contact_energy import contact_of
 from symplex.fem.energies.energy import Array
@@ -142,10 +143,15 @@ def _steps(problem: Problem) -> Iterator[tuple[str, str]]:
         yield called(stage.name), ", ".join(reported)
 
 
-def _body_contact(contact: BodyContact, q: Array) -> str:
+def _body_contact(contact: BodyContact | SegmentContact, q: Array) -> str:
     """Return the law, the stiffness and the distance of contact between bodies, and what may touch."""
-    surface, near = contact.surface, contact.contacts(q)
-    pairs = int(np.triu(contact.between).sum())
+    surface, pairs = contact.surface, int(np.triu(contact.between).sum())
+    size = f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
+    if isinstance(contact, SegmentContact):
+        begins = f"from a distance of {si(contact.distance, 'm')}" if contact.distance else "from touch"
+        depth = f"to a depth of {si(contact.depth, 'm')}"
+        return f"segments, {si(contact.stiffness, 'N/m³')} {begins} on, {depth}; {size}"
+    near = contact.contacts(q)
     touching = "nothing nearer at the start"
     if len(near.gaps):
         pressed = si(contact.total(q), "J")
@@ -156,10 +162,7 @@ def _body_contact(contact: BodyContact, q: Array) -> str:
         touching = f"{int((near.gaps < 0.0).sum()):,} pairs touch at the start"
         if contact.overlap:
             touching += f", and overlaps of up to {si(contact.overlap, 'm')} count as touching"
-    return (
-        f"{contact.law}, {si(contact.stiffness, 'N/m³')} {begins} ({touching}); "
-        f"{len(surface.triangles):,} triangles, {pairs:,} pair{'s' * (pairs > 1)} of bodies"
-    )
+    return f"{contact.law}, {si(contact.stiffness, 'N/m³')} {begins} ({touching}); {size}"
 
 
 def _disk(problem: Problem) -> float:

@@ -26,7 +26,9 @@ from symplex.base.fields import (
     PLACES_OF_SHELLS,
 )
 from symplex.contact.bodies import BodyContact
+from symplex.contact.output import ContactState
 from symplex.contact.rigid import ObstacleContact
+from symplex.contact.segments import SegmentContact, SegmentState
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
 from symplex.fem.couplings.interpolation import Interpolation
@@ -745,7 +747,8 @@ class Parts(Sequence[Part]):
         Pressures are forces per area at rest, of the surfaces of bodies that may touch each other.
         """
         energies = self._system.energies
-        obstacles, bodies = contacts_in(energies, ObstacleContact), contacts_in(energies, BodyContact)
+        obstacles = contacts_in(energies, ObstacleContact)
+        bodies = contacts_in(energies, BodyContact, SegmentContact)
         points = self._points(state.q)
         forces = np.zeros_like(points)
         for name, contact in obstacles.items():
@@ -766,8 +769,12 @@ class Parts(Sequence[Part]):
                 gap = one.nodal_gaps()[own]
                 gaps[own] = np.minimum(gaps[own], np.where(gap < one.farthest, gap, farthest))
             forces += of_bodies
-            for surface in (energy.surface for energy in bodies.values()):
+            of_areas = [one for one in states if isinstance(one, ContactState)]
+            for surface in (one.surface for one in of_areas):
                 pressures[surface.vertices] = np.linalg.norm(forces[surface.vertices], axis=1) / surface.vertex_areas
+            for one in states:
+                if isinstance(one, SegmentState):
+                    pressures += one.pressures()
             fields |= {"contact_pressure": pressures, "gap": gaps}
         return {name: values for name, values in fields.items() if name in requested}
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import ObstacleContact
+from symplex.contact.segments import SegmentContact
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.energies.energy import IntArray
 from symplex.fem.solids.plastic import solids_in
-from symplex.scenario.contacts import ContactTable, Touching, body_contact, is_between, touching_body
+from symplex.scenario.contacts import ContactTable, SurfaceContact, Touching, body_contact, is_between, touching_body
 from symplex.scenario.joined_parts import parts_by_body
 from symplex.scenario.obstacles import ShapedTable
 
@@ -76,7 +76,7 @@ class ContactParts:
     def _add(
         self,
         table: ContactTable | ShapedTable,
-        contact: ObstacleContact | BodyContact,
+        contact: ObstacleContact | SurfaceContact,
         frictions: Mapping[str, tuple[str, str] | None],
         of_nodes: ChangingInterpolatedEnergy | None = None,
     ) -> None:
@@ -84,6 +84,7 @@ class ContactParts:
         energy = self._rigid_sets.of_points(contact) if of_nodes is None else of_nodes
         self._world.add(table.name, energy)
         for name, pair in frictions.items():
+            assert not isinstance(contact, SegmentContact), "it has been refused"
             friction = Friction(contact, **table.friction_options, between=pair)
             self._world.add(name, friction if energy is contact else energy.of_load(friction))  # pyright: ignore
 

@@ -17,6 +17,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.exposed import ExposedSurface
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
+from symplex.contact.segments import SegmentContact, segment_depth
 from symplex.contact.stiffness import SHARE, contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, ScenarioError
@@ -34,6 +35,8 @@ from symplex.scenario.table import Need
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
+
+SurfaceContact = BodyContact | SegmentContact
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
@@ -70,6 +73,13 @@ class ContactTable(FrictionTable):
         "Each may touch each other one; two bodies are in one table only.",
     ] = "all"
     with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Key("self")] = False
+    integration: Annotated[
+        Literal["pairs", "segments"],
+        'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
+        "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
+        "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
+        "the finer one; no friction, self-contact or barrier.",
+    ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
         'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
@@ -116,6 +126,16 @@ class ContactTable(FrictionTable):
                 f"bodies names one body only; name another that '{self.bodies[0]}' may touch, or let it be in contact "
                 "with itself (self = true)"
             )
+
+    def _check_integration(self) -> None:
+        if self.integration == "segments":
+            refused = {
+                "friction": self.has_friction,
+                "self = true": self.with_itself,
+                'law = "barrier"': self.law == "barrier",
+            }
+            for key in (key for key, given in refused.items() if given):
+                raise ValueError(f'integration = "segments" does not support {key}; take integration = "pairs"')
 
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the bodies that are meant, given those of all."""
@@ -210,7 +230,7 @@ def touching_body(
 
 def body_contact(
     table: ContactTable, touching: Mapping[str, Touching], points: Array, follow: Interpolation | None
-) -> tuple[BodyContact, ChangingInterpolatedEnergy | None]:
+) -> tuple[SurfaceContact, ChangingInterpolatedEnergy | None]:
     """Return the contact that a table describes, of points; and if it begins where surfaces touch, that of nodes.
 
     Parameters
@@ -239,9 +259,15 @@ def body_contact(
         raise ScenarioError("all that it names stands still or moves in a given way, so nothing can be pushed away.")
     surface = Surface.join(list(surfaces.values()))
     distance = table.distance
-    if distance is None and any(touching[name].material is None for name in surfaces):
+    integrated = table.integration == "segments"
+    # The edges of a rigid surface need not be longer than that: what is flat may have slivers.
+    soft = [surfaces[name] for name in surfaces if touching[name].material is not None]
+    depth = min(map(segment_depth, soft or surfaces.values()))
+    if integrated:
+        distance = 0.0 if distance is None else distance
+    elif distance is None and any(touching[name].material is None for name in surfaces):
         distance = _distance_to_rigid(surfaces, touching)
-    if table.distance is None and table.begins == "touch":
+    if table.distance is None and table.begins == "touch" and not integrated:
         shortest = float(surface.edge_lengths.min()) if distance is None else distance / SHARE
         distance = SHARE_TOUCHING * shortest
     stiffness = table.stiffness
@@ -250,8 +276,27 @@ def body_contact(
             velocities = {name: touching[name].v for name in surfaces}
             speed = _closing_speed(pairs, velocities) if table.speed is None else table.speed
             materials = [touching[name].material for name in surfaces]
-            stiffness = contact_stiffness(surface, materials, table.law, distance, speed)
+            within = depth if integrated else distance
+            stiffness = contact_stiffness(surface, materials, table.law, within, speed)
             stiffness *= 1.0 if table.factor is None else table.factor
+        if integrated:
+            if eroding := [name for name in surfaces if touching[name].erodes is not None]:
+                raise ScenarioError(
+                    f"elements of '{eroding[0]}' may go, which integration = \"segments\" does not support; take "
+                    'integration = "pairs".'
+                )
+            pressed = SegmentContact(
+                surface,
+                points,
+                stiffness,
+                distance=distance or 0.0,
+                between=_in_order(table, pairs),
+                integrated="finer" if table.bodies == "all" else "first",
+                depth=depth,
+                margin=table.margin,
+            )
+            pressed.check_start(points)
+            return pressed, None
         contact = BodyContact(
             surface,
             stiffness,
@@ -273,13 +318,25 @@ def body_contact(
             energy = offset_contact(contact, points, _cells(touching[name] for name in surfaces), follow=follow)
             return cast(BodyContact, energy.energy), energy
     except InvalidSystem as error:
-        raise ScenarioError(str(error).removeprefix("BodyContact: ")) from None
+        raise ScenarioError(str(error).removeprefix("BodyContact: ").removeprefix("SegmentContact: ")) from None
     try:
         contact.check_start(points)
     except InvalidSystem as error:
         message = str(error).removeprefix("BodyContact: ")
         raise ScenarioError(f'{message} Or let forces begin where they touch (begins = "touch").') from None
     return contact, None
+
+
+def _in_order(table: ContactTable, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return pairs of bodies in the order in which a table names these; a surface that is its own is last."""
+    if table.bodies == "all":
+        return list(pairs)
+    named = list(table.bodies or ())
+
+    def place(name: str) -> int:
+        return named.index(name) if name in named else len(named) + (name == table.name)
+
+    return [(one, other) if place(one) <= place(other) else (other, one) for one, other in pairs]
 
 
 def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
@@ -291,7 +348,7 @@ def _cells(of: Iterable[Touching]) -> dict[str, IntArray]:
     return {kind: np.concatenate(parts) for kind, parts in found.items()}
 
 
-def is_between(contact: BodyContact, one: str, other: str) -> bool:
+def is_between(contact: SurfaceContact, one: str, other: str) -> bool:
     """Return whether two bodies, by name, may touch in a contact: two that stand still may not."""
     names = contact.surface.names
     return one in names and other in names and bool(contact.between[names.index(one), names.index(other)])

@@ -35,11 +35,11 @@ def joined_values(solids: Mapping[str, Solid], values: Mapping[str, NDArray[Any]
     return np.concatenate([values[name] for kind in kinds for name, solid in solids.items() if solid.kind == kind])
 
 
-def contacts_in(energies: Mapping[str, Energy], kind: type[C]) -> dict[str, C]:
-    """Return the energies of a kind by name, those of points that follow nodes (`RigidNodeSets`) as of these points."""
+def contacts_in(energies: Mapping[str, Energy], *kinds: type[C]) -> dict[str, C]:
+    """Return the energies of some kinds by name, those of points that follow nodes as of these points."""
     interpolated = (InterpolatedEnergy, ChangingInterpolatedEnergy)
     inner = {name: one.energy if isinstance(one, interpolated) else one for name, one in energies.items()}
-    return {name: one for name, one in inner.items() if isinstance(one, kind)}
+    return {name: one for name, one in inner.items() if isinstance(one, kinds)}
 
 
 def points_of(energy: Energy, q: Array) -> Array:

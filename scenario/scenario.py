@@ -18,6 +18,7 @@ from symplex.base.representation import names, table_html
 from symplex.base.toml import read_toml
 from symplex.contact.bodies import BodyContact
 from symplex.contact.rigid import ObstacleContact
+from symplex.contact.segments import SegmentContact
 from symplex.errors import InvalidArgument, ScenarioError
 from symplex.fem.energies.energy import Array
 from symplex.fem.solids.plastic import solids_in
@@ -334,9 +335,9 @@ class Problem:
         return contacts_in(self.system.energies, ObstacleContact)
 
     @cached_property
-    def body_contacts(self) -> dict[str, BodyContact]:
+    def body_contacts(self) -> dict[str, BodyContact | SegmentContact]:
         """The energies of contact between surfaces, by name, of points."""
-        return contacts_in(self.system.energies, BodyContact)
+        return contacts_in(self.system.energies, BodyContact, SegmentContact)
 
     def points_in_contact(self, name: str, q: Array) -> Array:
         """Return the positions [p, 3] in m, at nodal positions q [n, 3], of the points that one of these is of."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import symplex as sx
-from verification_manual.models import chain_of
+from verification_manual.models import chain_of, mesh_of
 from verification_manual.problem import Row, problem
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))  # one story of the examples is checked here as well
@@ -189,3 +189,37 @@ def rolling_ball() -> Iterator[Row]:
     half = run["t"] < 0.7 * 2.0 / 7.0 / (0.2 * G)
     slope = np.polyfit(run["t"][half][1:], run["speed"][half][1:], 1)[0]
     yield Row("RigidBodies", "deceleration while it slides in m/s²", 0.2 * G, -slope)
+
+
+@problem(IMPACT, "Patch test across contact", source="exact uniform pressure and strains", within=1e-9)
+def contact_patch() -> Iterator[Row]:
+    """Two blocks on each other, 2 and 3 distorted cells a side, pressed by 0.4 % and free to expand; neo-Hookean,
+    ν = 0.3, E = 1 MPa, contact integrated over facets.
+    """
+    law = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
+    for kind in ("tetra", "hexahedron", "tetra10", "hexahedron20", "hexahedron27"):
+        parts = {}
+        for name, n, low in (("low", 2, 0.0), ("high", 3, 0.5)):
+            made = mesh_of(kind.rstrip("0123456789"), (1.0, 1.0, 0.5), (n, n, 2))
+            x, random = made.points + np.array([0.0, 0.0, low]), np.random.default_rng(n)
+            for axis in (0, 1):
+                inner = (x[:, axis] > 1e-9) & (x[:, axis] < 1.0 - 1e-9)
+                x[inner, axis] += 0.25 / n * random.uniform(-1.0, 1.0, int(inner.sum()))
+            linear = sx.Mesh(x, made.cells)
+            parts[name] = linear if kind in made.cells else sx.quadratic(linear, centres=kind == "hexahedron27")
+        mesh = sx.merge(parts)
+        x, high = mesh.points, mesh.nodes_of("high")
+        contact = sx.contact.SegmentContact.from_materials(sx.contact.Surface.of(mesh, ["low", "high"]), x, law)
+        fixed = np.column_stack([x[:, 0] == 0.0, x[:, 1] == 0.0, (x[:, 2] == 0.0) | (x[:, 2] == 1.0)])
+        energies = {"solid": sx.Solid(x, mesh.cells[kind], law), "contact": contact}
+        q = x.copy()
+        q[high, 2] -= 4e-3
+        q = sx.equilibria.static_equilibrium(sx.System(np.ones(len(x)), energies, fixed=fixed), q).state.q
+        off = 0.0
+        for name in parts:
+            nodes = mesh.nodes_of(name)
+            places = np.column_stack([x[nodes], np.ones(len(nodes))])
+            off = max(off, np.abs(places @ np.linalg.lstsq(places, q[nodes], rcond=None)[0] - q[nodes]).max())
+        yield Row(kind, "largest error of a node", 0.0, off, scale=4e-3)
+        pressures = contact.pressures(q)[x[contact.surface.vertices, 2] == 0.5]
+        yield Row(kind, "spread of nodal pressures", 0.0, np.ptp(pressures), scale=float(pressures.mean()))

@@ -15,6 +15,7 @@ from symplex.contact.offset import offset_contact
 from symplex.contact.rigid import RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody
+from symplex.contact.segments import SegmentContact
 from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.centrifugal import Centrifugal
@@ -53,6 +54,7 @@ from symplex.fem.structures.rigidity import CORNERS, Rigidity
 from symplex.fem.structures.sections import Section
 from symplex.meshes.generate import box, cube_mesh
 from symplex.meshes.mesh import Mesh
+from symplex.meshes.midside_nodes import quadratic as as_quadratic
 from symplex.testing.energies import CHECKS, INCREMENTS, Subject
 from symplex.time.reductions.jacobi import JacobiCoordinates, JacobiEnergy
 
@@ -454,6 +456,22 @@ def touching_bodies(law):
     return make
 
 
+def integrated_bodies(quadratic):
+    """Two tetrahedra that overlap, whose contact is integrated over what faces have in common."""
+
+    def make():
+        upper = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.05), (0.1, 1.0, 0.0), (0.3, 0.2, 1.0)]
+        lower = [(0.3, 0.1, 0.1), (1.2, 0.12, 0.14), (0.1, 1.1, 0.08), (0.2, 0.3, -1.0)]
+        mesh = Mesh(np.array(upper + lower), {"tetra": np.array([[0, 1, 2, 3], [4, 6, 5, 7]])})
+        mesh = as_quadratic(mesh) if quadratic else mesh
+        energy = SegmentContact(Surface.of(mesh), mesh.points, 1e3, distance=0.05)
+        q = shaken(mesh.points, 0.01)
+        energy.renewed(q)
+        return energy, q
+
+    return make
+
+
 def in_jacobi_coordinates(make):
     def made():
         energy, q = make()
@@ -607,6 +625,10 @@ CASES = {
     ),
     "contact from touch on, barrier": Case(
         touching_bodies("barrier"), 0.02, rigid=True, lacks=("mean_gradient",), invariant=True
+    ),
+    "integrated contact": Case(integrated_bodies(False), 0.2, rigid=True, lacks=tuple(OPTIONAL), invariant=True),
+    "integrated contact of quadratic faces": Case(
+        integrated_bodies(True), 0.1, rigid=True, lacks=tuple(OPTIONAL), invariant=True
     ),
     "contact with a rigid body, penalty": Case(
         body_and_rigid_body("penalty"), 0.3, rigid=True, lacks=("mean_gradient",), invariant=True

@@ -49,6 +49,9 @@ def test_hertz(run_script, tmp_path):
     rates = np.log(errors[:-1] / errors[1:]) / np.log([2.0, 1.5])
     assert (rates > 0.7).all()
     assert numbers["static"][-1]["radius of contact / a"] == pytest.approx(1.0, abs=0.17)
+    for of, within in zip(numbers["integrated"], (0.005, 0.005, 0.006), strict=True):
+        assert of["force / Hertz's"] == pytest.approx(1.0, abs=within)
+    assert numbers["integrated"][-1]["greatest error of nodal pressures / Hertz's greatest, r < 0.8 a"] < 0.03
     assert numbers["impact"]["approach / Hertz's"] == pytest.approx(1.0, abs=0.06)
     assert numbers["impact"]["duration / Hertz's"] == pytest.approx(1.0, abs=0.08)
     assert 0.98 < numbers["impact"]["speed apart / speed of approach"] < 1.0

@@ -480,6 +480,18 @@ def calls() -> dict[str, Call]:
             self_contact=False,
             margin=0.1,
         ),
+        "SegmentContact": _call(
+            sx.contact.SegmentContact,
+            touch,
+            surface=SURFACE,
+            points=TWO.points,
+            stiffness=10.0,
+            distance=0.1,
+            between="all",
+            integrated="finer",
+            depth=0.1,
+            margin=0.1,
+        ),
         "contact_stiffness": _call(
             sx.contact.contact_stiffness,
             finite,

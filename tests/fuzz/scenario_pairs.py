@@ -198,6 +198,7 @@ def samples() -> dict[tuple[str, str], Data]:
         },
         ("contact", "penalty"): two | {"contact": [{"name": "touch", "stiffness": 1e6, "distance": 0.002}]},
         ("contact", "barrier"): two | {"contact": [{"name": "touch", "law": "barrier", "stiffness": 1e6}]},
+        ("contact", "segments"): two | {"contact": [{"name": "touch", "integration": "segments", "margin": 0.02}]},
         ("contact", "rough"): two | {"contact": [{"name": "touch", "friction": 0.3, "slip_speed": 0.01}]},
         ("contact", "self"): cube | {"contact": [{"name": "folds", "self": True}]},
         ("contact", "of rigid bodies"): {"contact": [{"stiffness": 1e6, "distance": 0.002}]}

@@ -220,6 +220,14 @@ def own_cases() -> Iterator[Data]:
     )
     yield pair | {"body": [*pair["body"], *three]}
     yield pair | {"body": [*pair["body"], *three], "integrator": {"kind": "multirate", "dt": "auto"}}
+    integrated = {
+        "bodies": ["cube", "other"],
+        "integration": "segments",
+        "distance": 0.002,
+        "margin": 0.02,
+        "factor": 2,
+    }
+    yield pair | {"body": [*pair["body"], *three], "contact": [integrated]}
     folding = {"name": "folds", "bodies": "all", "self": True, "law": "barrier", "stiffness": 1e8}
     alone = case({"kind": "energy-momentum", "dt": 5e-4}, contact=[folding], body=moving)
     yield alone | {"body": [*alone["body"], three[0]]}

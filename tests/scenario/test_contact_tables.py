@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from symplex.contact import SegmentContact
 from symplex.contact.friction import Friction
 from symplex.contact.stiffness import contact_stiffness, default_distance
 from symplex.errors import ScenarioError
@@ -292,3 +293,65 @@ def test_force_stepping_tells_of_bodies_that_are_far_apart():
     reported = problem.system.observed(problem.state, motion.gradient)
     assert reported["gap"] == contact.reach
     assert reported["contact_force_lower_upper_z"] == 0.0
+
+
+# -- integrals over facets -------------------------------------------------------------------------------------
+
+
+def test_integrated_contact_begins_where_bodies_touch_and_takes_the_first_body_for_its_integrals():
+    text = body("lower") + body("upper", 0.1) + '[[contact]]\nintegration = "segments"\nbodies = ["upper", "lower"]\n'
+    problem = built(text)
+    contact = problem.body_contacts["contact"]
+    assert isinstance(contact, SegmentContact)
+    assert contact.distance == 0.0
+    assert contact.depth == pytest.approx(0.05)
+    contact.build_list(problem.state.q)
+    bodies = contact.surface.bodies_of(contact.nodes[:, [0, contact.nodes.shape[1] // 2]])
+    assert np.all(bodies == [contact.surface.body("upper"), contact.surface.body("lower")])
+    assert contact.total(problem.state.q) == 0.0
+    report = check_report(problem)[0]
+    assert "segments, " in report
+    assert "from touch on, to a depth of 50 mm; 24 triangles, 1 pair of bodies" in report
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ("friction = 0.3", "friction"),
+        ('law = "barrier"', 'law = "barrier"'),
+        ("self = true", "self = true"),
+    ],
+)
+def test_integrated_contact_refuses_what_it_cannot_do(keys, named):
+    lines = refused(TWO + f'[[contact]]\nintegration = "segments"\n{keys}\n')
+    assert f'integration = "segments" does not support {named}' in lines[0]
+
+
+def test_integrated_contact_refuses_a_deep_overlap():
+    text = body("lower") + body("upper", 0.04) + '[[contact]]\nintegration = "segments"\n'
+    line = refused(text.replace("[0, 0, 0.04]", "[0.013, 0.017, 0.04]"))[0]
+    assert "the bodies 'lower' and 'upper' overlap by about" in line
+    assert "more than the 0.045 m that it resists" in line
+
+
+def test_integrated_contact_with_a_rigid_surface():
+    text = (
+        body("cube", 0.0, keys="").replace('"6"', '"hexahedra"')
+        + """
+[[obstacle]]
+name = "die"
+kind = "surface"
+mesh = { box = [0.5, 0.5, 0.1] }
+translate = [0.05, 0.05, -0.05]
+integration = "segments"
+"""
+    )
+    problem = built(text)
+    (contact,) = problem.body_contacts.values()
+    assert isinstance(contact, SegmentContact)
+    assert contact.depth == pytest.approx(0.05)
+    q = problem.state.q.copy()
+    q[: len(problem.mesh.points), 2] -= 1e-3
+    points = problem.points_in_contact("die", q)
+    total = contact.resultants(points)["die", "cube"]
+    np.testing.assert_allclose(total, [0.0, 0.0, -contact.stiffness * 1e-3 * 0.01], atol=1e-9 * contact.stiffness)

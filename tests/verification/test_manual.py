@@ -19,6 +19,7 @@ QUICK = [
     "nafems-fv52",
     "period-error",
     "bar-on-wall",
+    "contact-patch",
     "free-body",
     "ring",
     "shell-patch",
