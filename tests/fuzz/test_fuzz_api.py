@@ -45,7 +45,7 @@ NOT_CALLED = {
     *("BucklingFound", "ModesFound", "ResponseFound", "Study"),
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
     *("FitFound", "Sensitivity"),
-    *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody"),
+    *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody", "FlexibleBody"),
     *("RandomFound", "SpectrumFound", "ShockFound", "save_shock"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts
