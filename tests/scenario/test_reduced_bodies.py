@@ -31,13 +31,14 @@ def run(text, tmp_path, name="run", **options):
     return sx.runs.read_result(tmp_path / name)
 
 
+PUSH = '[[load]]\nname = "push"\nbody = "bar"\n'
 LOADS = {
-    "nodal": '[[load]]\nkind = "nodal"\nname = "push"\nbody = "bar"\ngroup = "x_max"\nforce = [0, 1, 2]\n',
-    "traction": '[[load]]\nkind = "traction"\nname = "push"\nbody = "bar"\ngroup = "x_max"\ntraction = [1e4, 2e3, 5e3]\n',
-    "pressure": '[[load]]\nkind = "pressure"\nname = "push"\nbody = "bar"\ngroup = "z_max"\npressure = 1e4\n',
+    "nodal": PUSH + 'kind = "nodal"\ngroup = "x_max"\nforce = [0, 1, 2]\n',
+    "traction": PUSH + 'kind = "traction"\ngroup = "x_max"\ntraction = [1e4, 2e3, 5e3]\n',
+    "pressure": PUSH + 'kind = "pressure"\ngroup = "z_max"\npressure = 1e4\n',
     "gravity": "[gravity]\nacceleration = [0, 3, -9.81]\n",
-    "weight": '[[load]]\nkind = "gravity"\nname = "push"\nbody = "bar"\nacceleration = [0, 0, -9.81]\n',
-    "spin": '[[load]]\nkind = "centrifugal"\nname = "push"\nbody = "bar"\nangular_velocity = [0, 0, 9]\npoint = [0, 0, 0]\n',
+    "weight": PUSH + 'kind = "gravity"\nacceleration = [0, 0, -9.81]\n',
+    "spin": PUSH + 'kind = "centrifugal"\nangular_velocity = [0, 0, 9]\npoint = [0, 0, 0]\n',
 }
 
 
