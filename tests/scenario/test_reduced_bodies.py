@@ -118,7 +118,8 @@ def test_a_run_is_resumed_to_the_bit(tmp_path):
 def test_it_falls_on_a_plane_and_on_another(tmp_path):
     """Contact of all its surface, with an obstacle and between bodies; energy is kept."""
     text = BAR + REDUCED + "translate = [0, 0, 1e-3]\nangular_velocity = [0, 5, 0]\nvelocity = [0, 0, -2]\n"
-    floor = '[[obstacle]]\nkind = "half-space"\nname = "floor"\npoint = [0, 0, -0.02]\nnormal = [0, 0, 1]\nstiffness = 1e7\n'
+    floor = '[[obstacle]]\nkind = "half-space"\nname = "floor"\npoint = [0, 0, -0.02]\nnormal = [0, 0, 1]\n'
+    floor += "stiffness = 1e7\n"
     rows = run(text + floor + RUN.replace("2e-3", "2e-2").replace("samples = 20", "samples = 100"), tmp_path).history
     assert rows["floor"].max() > 0.1
     assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
@@ -140,19 +141,23 @@ def test_modes_about_a_support(tmp_path):
     assert (error < 2e-3).all()
 
 
+EXPLICIT = '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nframes = 1\nsamples = 1\n'
+SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n'
+OBLIQUE = '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n'
+STRESS = '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n'
 REFUSED = {
     "no such group": (REDUCED.replace("x_max", "top"), "", RUN, "group 'top' is not in the mesh"),
     "shared": (REDUCED.replace("x_max", "y_max"), "", RUN, "must not share nodes"),
     "no interface": (REDUCED, '[[support]]\nbody = "bar"\ngroup = "y_max"\n', RUN, "y_max"),
-    "explicit": (REDUCED, "", '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nframes = 1\nsamples = 1\n', "implicit"),
+    "explicit": (REDUCED, "", EXPLICIT, "implicit"),
     "rigid": (REDUCED + "rigid = true\n", "", RUN, "leave these out"),
     "damping": (REDUCED, '[[damping]]\nname = "d"\nalpha = 1.0\n', RUN, "bodies is left out"),
-    "spring": (REDUCED, '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n', RUN, "'bar' is reduced, which spring does not take"),
-    "oblique": (REDUCED, '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n', RUN, "held along x, y and z only"),
-    "stress probe": (REDUCED, '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n', RUN, "stress is of bodies"),
+    "spring": (REDUCED, SPRING, RUN, "'bar' is reduced, which spring does not take"),
+    "oblique": (REDUCED, OBLIQUE, RUN, "held along x, y and z only"),
+    "stress probe": (REDUCED, STRESS, RUN, "stress is of bodies"),
     "viscous": (REDUCED, "", RUN, "elastic materials"),
     "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz is no flexible body"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", REFUSED)
