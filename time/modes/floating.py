@@ -1,4 +1,4 @@
-"""Reduced bodies that move and rotate without limit: few nodes, whose positions are those of the whole body by modes."""
+"""Reduced bodies in any motion: few nodes, which all others follow by functions made of modes."""
 
 from __future__ import annotations
 
@@ -152,10 +152,8 @@ class FlexibleBody:
         path = Path(path)
         if path.suffix not in _SUFFIXES:
             raise OutputError(f"{path}: a flexible body is written as {', '.join(_SUFFIXES)}.")
-        if path.suffix == ".mtx":
-            files = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
-        else:
-            files = {path: ""}
+        matrices = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
+        files = matrices if path.suffix == ".mtx" else {path: ""}
         for file in files:
             if file.exists() and not overwrite:
                 raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
