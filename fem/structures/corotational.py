@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import RIGID, Energy
 
 _ROUND_OFF = 1e-8  # of what sums of gradients may be off by
@@ -122,12 +124,16 @@ class CorotationalEnergy(Energy):
         omega = self._of_rotation(U)
         of_f = self._of_displacements(_column(at), omega)  # δf of Rᵀδx
         of_moment = _row(at) @ of_f - _row(_cross(f)) - (_row(_cross(f)) @ _column(at)) @ omega
-        of_B = np.outer(c, self._g.ravel()) - np.kron((self._g @ c)[None], np.eye(3)) - _cross((U @ c)[None])[0] @ omega
-        of_c = np.linalg.solve(B, of_moment - of_B)
+        of_c = np.linalg.solve(B, of_moment - self._of_stretch(U, c, omega))
         h = f - np.cross(c, self._g)
         H = of_f - _column(_cross(h)) @ omega + _column(self._cross_g) @ of_c
         H = _rotated(H, R, R)
         return 0.5 * (H + H.T)[None]
+
+    def _of_stretch(self, U: Array, c: Array, omega: Array) -> Array:
+        """Return δB c [3, 3k] of B = tr U 1 − U."""
+        by_gradients = np.outer(c, self._g.ravel()) - np.kron((self._g @ c)[None], np.eye(3))
+        return by_gradients - _cross((U @ c)[None])[0] @ omega
 
     def _of_displacements(self, at: Array, omega: Array) -> Array:
         """Return K (1 + X̂ Ω) [3k, 3k]: displacements change by Rᵀδx − δω × x̂."""
@@ -156,6 +162,78 @@ class CorotationalEnergy(Energy):
         without_c = of_f - 0.5 * _column(R1 @ _cross(h)) @ omega
         of_moment = _row(_cross(middle)) @ without_c - 0.5 * _row(_cross(DG))
         return (without_c + _column(R @ self._cross_g) @ np.linalg.solve(of_c, of_moment))[None]
+
+
+@checked
+@final
+class CorotationalDamping(DifferentiableLoad):
+    """Rayleigh's damping of a reduced body, f = −α M v − β R Πᵀ K Π Rᵀ v: the second part is of u̇ = Π Rᵀ v alone.
+
+    With β alone rigid motions are not damped, and both momenta are kept.
+
+    Parameters
+    ----------
+    energy : CorotationalEnergy
+    time : float
+        β in s.
+    mass : float64 [k, k], optional
+        M in kg of its nodes.
+    rate : float, default 0
+        α in 1/s.
+
+    Raises
+    ------
+    InvalidSystem
+        If the mass has another shape.
+    """
+
+    def __init__(
+        self,
+        energy: CorotationalEnergy,
+        time: Annotated[float, not_negative("s")],
+        mass: Array | None = None,
+        rate: Annotated[float, not_negative("1/s")] = 0.0,
+    ):
+        self.nodes, self._of = energy.nodes, energy
+        k = energy.nodes.shape[1]
+        self._drag = np.zeros((k, k)) if mass is None else rate * np.array(mass, float)
+        if self._drag.shape != (k, k):
+            raise InvalidSystem(f"CorotationalDamping: the mass must have shape ({k}, {k}), got {self._drag.shape}.")
+        self._viscosity = time * energy._stiffness
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return f [n, 3] in N."""
+        nodes, out = self.nodes[0], np.zeros_like(q)
+        out[nodes] = self._forces(q[nodes], v[nodes])[0]
+        return out
+
+    def _forces(self, x: Array, v: Array) -> tuple[Array, ...]:
+        """Return f [k, 3]; and R, U, Ω, x̂, w = Rᵀv, r = Ω w, p = β K u̇, c and h of these."""
+        of = self._of
+        R, U, u = of._local(x)
+        at, w, omega = of._rest - of._rest[0] + u, v @ R, of._of_rotation(U)
+        r = omega @ w.ravel()
+        p = (self._viscosity @ (w - np.cross(r, at)).ravel()).reshape(-1, 3)
+        c = np.linalg.solve(np.trace(U) * np.eye(3) - U, np.cross(at, p).sum(axis=0))
+        h = p - np.cross(c, of._g)
+        return -(h @ R.T) - self._drag @ v, R, U, omega, at, w, r, p, c, h
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [1, 3k, 3k]."""
+        of = self._of
+        _, R, U, omega, at, w, r, p, c, h = self._forces(x[0], v[0])
+        B, one = np.trace(U) * np.eye(3) - U, np.eye(3 * len(at))
+        Xc, Gc, Gr = _column(_cross(at)), _column(of._cross_g), _row(of._cross_g)
+        Pi = one + Xc @ omega
+        of_w = _column(_cross(w)) @ omega
+        of_r = np.linalg.solve(B, Gr @ of_w - of._of_stretch(U, r, omega))
+        of_p = self._viscosity @ (of_w + Xc @ of_r - np.kron(np.eye(len(at)), _cross(r[None])[0]) @ Pi)
+        of_moment = _row(_cross(at)) @ of_p - _row(_cross(p)) @ Pi
+        of_c = np.linalg.solve(B, of_moment - of._of_stretch(U, c, omega))
+        by_x = _column(_cross(h)) @ omega - of_p - Gc @ of_c
+        by_v = -Pi.T @ self._viscosity @ Pi
+        by_v = _rotated(by_v, R, R) - np.kron(self._drag, np.eye(3))
+        return _rotated(by_x, R, R)[None], by_v[None]
 
 
 def _cross(vectors: Array) -> Array:

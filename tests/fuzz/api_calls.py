@@ -1250,6 +1250,14 @@ def calls() -> dict[str, Call]:
             stiffness=REDUCED.stiffness,
             gradients=REDUCED.gradients,
         ),
+        "CorotationalDamping": _call(
+            sx.structures.CorotationalDamping,
+            lambda made: finite(made(0.0, REDUCED.points, REDUCED.points)),
+            energy=REDUCED.energy(np.arange(len(REDUCED.nodes))),
+            time=1e-4,
+            mass=REDUCED.mass,
+            rate=1.0,
+        ),
         "Spectrum": _call(
             sx.modes.Spectrum,
             lambda made: finite(made.at([1.0, 5.0])),

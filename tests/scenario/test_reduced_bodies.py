@@ -129,6 +129,28 @@ def test_it_falls_on_a_plane_and_on_another(tmp_path):
     assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
 
 
+def test_damping_is_that_of_the_whole(tmp_path):
+    """Rayleigh's damping of the cantilever: ratios of complex modes; a run loses what damping takes."""
+    damping = '[[damping]]\nname = "d"\nfrequencies = [100, 1000]\nratios = 0.03\n'
+    found = []
+    for name, key in (("whole", ""), ("few", REDUCED)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(BAR + key + HELD + damping + RUN)
+        modes = find_modes(Scenario.read(path), 3, damped=True).complex
+        assert modes is not None
+        found.append(modes.ratios)
+    assert found[0].min() > 5e-3
+    np.testing.assert_allclose(found[1], found[0], rtol=5e-3)
+    turning = "angular_velocity = [0, 0, 50]\n"
+    bend = '[[velocity]]\nbody = "bar"\ngradient = [[0, 0, 0], [9, 0, 0], [0, 0, 0]]\n'
+    damping = '[[damping]]\nname = "d"\nbeta = 1e-4\n'
+    rows = run(BAR + REDUCED + turning + bend + damping + RUN, tmp_path).history
+    assert rows["work_d_bar"][-1] < -1e-3
+    assert np.ptp(rows["balance"]) < 1e-10 * rows["total"][0]
+    turned = np.array([rows[f"angular_momentum_{axis}"] for axis in "xyz"])
+    assert np.abs(turned - turned[:, :1]).max() < 1e-10 * np.abs(turned).max()
+
+
 def test_modes_about_a_support(tmp_path):
     """Natural frequencies of the cantilever, by `symplex modes`."""
     found = []
@@ -151,7 +173,12 @@ REFUSED = {
     "no interface": (REDUCED, '[[support]]\nbody = "bar"\ngroup = "y_max"\n', RUN, "y_max"),
     "explicit": (REDUCED, "", EXPLICIT, "implicit"),
     "rigid": (REDUCED + "rigid = true\n", "", RUN, "leave these out"),
-    "damping": (REDUCED, '[[damping]]\nname = "d"\nalpha = 1.0\n', RUN, "bodies is left out"),
+    "tie": (
+        REDUCED + BAR.replace('"bar"', '"other"'),
+        '[[tie]]\nbody = "bar"\nto = "other"\n',
+        RUN,
+        "tie does not take",
+    ),
     "spring": (REDUCED, SPRING, RUN, "'bar' is reduced, which spring does not take"),
     "oblique": (REDUCED, OBLIQUE, RUN, "held along x, y and z only"),
     "stress probe": (REDUCED, STRESS, RUN, "stress is of bodies"),
