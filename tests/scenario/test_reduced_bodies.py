@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.errors import ScenarioError
+from symplex.errors import InvalidSystem, ScenarioError
 from symplex.runs.modes import find_modes
 from symplex.runs.reduction import reduce_body
+from symplex.runs.response import find_response
 from symplex.scenario.scenario import Scenario
 
 BAR = """
@@ -167,6 +168,29 @@ EXPLICIT = '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nf
 SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n'
 OBLIQUE = '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n'
 STRESS = '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n'
+
+
+def test_responses_are_at_probes_and_buckling_is_refused(tmp_path):
+    """Frequency response of the cantilever against the whole; stiffness does not depend on stress."""
+    push = LOADS["nodal"] + 'history = { kind = "sine", frequency = 50 }\n'
+    response = "[response]\nfrequencies = [20, 90]\nmodes = 8\nratio = 0.02\nat = "
+    found = []
+    for name, key in (("whole", ""), ("few", REDUCED)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(BAR + key + HELD + push + PROBE + response + '["tip"]\n' + RUN)
+        columns = find_response(Scenario.read(path)).probes["tip"]
+        found.append(next(values for column, values in columns.items() if column.name == "displacement_z_mean"))
+    assert np.abs(found[0]).min() > 1e-7
+    np.testing.assert_allclose(found[1], found[0], rtol=0.02)
+    place = '[{ name = "end", body = "bar", group = "x_max" }]\n'
+    path.write_text(BAR + REDUCED + HELD + push + response + place + RUN)
+    with pytest.raises(ScenarioError, match="places are probes"):
+        find_response(Scenario.read(path))
+    path.write_text(BAR + REDUCED + HELD + LOADS["traction"] + RUN)
+    with pytest.raises(InvalidSystem, match="does not depend on stress"):
+        sx.runs.find_buckling(Scenario.read(path), 1)
+
+
 REFUSED = {
     "no such group": (REDUCED.replace("x_max", "top"), "", RUN, "group 'top' is not in the mesh"),
     "shared": (REDUCED.replace("x_max", "y_max"), "", RUN, "must not share nodes"),
