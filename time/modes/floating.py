@@ -304,8 +304,12 @@ def flexible_body(
     K, M = motions.matrix(motions.symmetric_stiffness), motions.mass[::3, ::3]
     functions, kept, places = _nodal(np.column_stack([np.ones(len(X)), X / size]), T, groups, M)
     mass = functions.T @ (M @ functions)
-    vectors = np.kron(functions, np.eye(3))
-    stiffness = vectors.T @ (K @ vectors)
+    n_nodes, k = functions.shape
+    stiffness = np.empty((k, 3, k, 3))
+    for a in range(k):  # one after the other, as all together would fill memory
+        forces = K @ np.kron(functions[:, a : a + 1], np.eye(3))
+        stiffness[:, :, a] = (functions.T @ forces.reshape(n_nodes, 9)).reshape(k, 3, 3)
+    stiffness = stiffness.reshape(3 * k, 3 * k)
     motion = T.copy()  # whose rotations are by one radian
     motion[:, : 6 * len(groups)].reshape(len(T), -1, 6)[:, :, 3:] *= size
     linear = motion if groups else motion[:, :0]
