@@ -83,6 +83,8 @@ class CorotationalEnergy(Energy):
     def _frame(self, x: Array) -> tuple[Array, Array]:
         """Return R and U of A = Σ x ⊗ g."""
         A = (x - x[0]).T @ self._g
+        if not np.isfinite(A).all():
+            return np.full((3, 3), np.nan), np.full((3, 3), np.nan)
         left, _, right = np.linalg.svd(A)
         R = left @ np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right)) or 1.0]) @ right
         U = R.T @ A
@@ -98,7 +100,7 @@ class CorotationalEnergy(Energy):
 
     def _of_rotation(self, U: Array) -> Array:
         """Return Ω [3, 3k] of the rotation δω = Ω Rᵀδx of the frame, in its own axes."""
-        return np.linalg.solve(np.trace(U) * np.eye(3) - U, _row(self._cross_g))
+        return _solved(np.trace(U) * np.eye(3) - U, _row(self._cross_g))
 
     # -- local functions --------------------------------------------------------------------------------------------
 
@@ -112,7 +114,7 @@ class CorotationalEnergy(Energy):
         R, U, u = self._local(x[0])
         f = self._forces(u)
         moment = np.cross(self._rest - self._rest[0] + u, f).sum(axis=0)
-        c = np.linalg.solve(np.trace(U) * np.eye(3) - U, moment)
+        c = _solved(np.trace(U) * np.eye(3) - U, moment)
         return ((f - np.cross(c, self._g)) @ R.T)[None]
 
     def hessian(self, x: Array) -> Array:
@@ -120,11 +122,11 @@ class CorotationalEnergy(Energy):
         R, U, u = self._local(x[0])
         f, at = self._forces(u), _cross(self._rest - self._rest[0] + u)
         B = np.trace(U) * np.eye(3) - U
-        c = np.linalg.solve(B, np.einsum("aij,aj->i", at, f))
+        c = _solved(B, np.einsum("aij,aj->i", at, f))
         omega = self._of_rotation(U)
         of_f = self._of_displacements(_column(at), omega)  # δf of Rᵀδx
         of_moment = _row(at) @ of_f - _row(_cross(f)) - (_row(_cross(f)) @ _column(at)) @ omega
-        of_c = np.linalg.solve(B, of_moment - self._of_stretch(U, c, omega))
+        of_c = _solved(B, of_moment - self._of_stretch(U, c, omega))
         h = f - np.cross(c, self._g)
         H = of_f - _column(_cross(h)) @ omega + _column(self._cross_g) @ of_c
         H = _rotated(H, R, R)
@@ -149,7 +151,7 @@ class CorotationalEnergy(Energy):
         R, f = 0.5 * (R0 + R1), self._forces(0.5 * (u0 + u1))
         middle = 0.5 * ((x0 - x0[0]) + (x1 - x1[0]))
         of_c = -np.einsum("aij,jk,akl->il", _cross(middle), R, self._cross_g)
-        c = np.linalg.solve(of_c, np.cross(middle, f @ R.T).sum(axis=0))
+        c = _solved(of_c, np.cross(middle, f @ R.T).sum(axis=0))
         h = f - np.cross(c, self._g)
         return h @ R.T, h, R, middle, of_c, R1, U1, u1
 
@@ -161,7 +163,7 @@ class CorotationalEnergy(Energy):
         of_f = 0.5 * (_rotated(self._stiffness, R, R1) + _rotated(self._stiffness @ at, R, np.eye(3)) @ omega)
         without_c = of_f - 0.5 * _column(R1 @ _cross(h)) @ omega
         of_moment = _row(_cross(middle)) @ without_c - 0.5 * _row(_cross(DG))
-        return (without_c + _column(R @ self._cross_g) @ np.linalg.solve(of_c, of_moment))[None]
+        return (without_c + _column(R @ self._cross_g) @ _solved(of_c, of_moment))[None]
 
 
 @checked
@@ -214,7 +216,7 @@ class CorotationalDamping(DifferentiableLoad):
         at, w, omega = of._rest - of._rest[0] + u, v @ R, of._of_rotation(U)
         r = omega @ w.ravel()
         p = (self._viscosity @ (w - np.cross(r, at)).ravel()).reshape(-1, 3)
-        c = np.linalg.solve(np.trace(U) * np.eye(3) - U, np.cross(at, p).sum(axis=0))
+        c = _solved(np.trace(U) * np.eye(3) - U, np.cross(at, p).sum(axis=0))
         h = p - np.cross(c, of._g)
         return -(h @ R.T) - self._drag @ v, R, U, omega, at, w, r, p, c, h
 
@@ -226,14 +228,22 @@ class CorotationalDamping(DifferentiableLoad):
         Xc, Gc, Gr = _column(_cross(at)), _column(of._cross_g), _row(of._cross_g)
         Pi = one + Xc @ omega
         of_w = _column(_cross(w)) @ omega
-        of_r = np.linalg.solve(B, Gr @ of_w - of._of_stretch(U, r, omega))
+        of_r = _solved(B, Gr @ of_w - of._of_stretch(U, r, omega))
         of_p = self._viscosity @ (of_w + Xc @ of_r - np.kron(np.eye(len(at)), _cross(r[None])[0]) @ Pi)
         of_moment = _row(_cross(at)) @ of_p - _row(_cross(p)) @ Pi
-        of_c = np.linalg.solve(B, of_moment - of._of_stretch(U, c, omega))
+        of_c = _solved(B, of_moment - of._of_stretch(U, c, omega))
         by_x = _column(_cross(h)) @ omega - of_p - Gc @ of_c
         by_v = -Pi.T @ self._viscosity @ Pi
         by_v = _rotated(by_v, R, R) - np.kron(self._drag, np.eye(3))
         return _rotated(by_x, R, R)[None], by_v[None]
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    """Return the solution of three equations; NaN where there is none, as far from all that is small."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, right), float)
+    except np.linalg.LinAlgError:
+        return np.full(right.shape, np.nan)
 
 
 def _cross(vectors: Array) -> Array:

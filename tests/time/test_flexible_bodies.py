@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import symplex as sx
 from reference.boxes import box_of
-from symplex.errors import InvalidSystem, MeshError, OutputError
+from symplex.errors import InvalidSystem, MeshError, OutputError, StepFailed
 from symplex.fem.structures import CorotationalEnergy, Coupling, Frames, Joint, body_particles
 
 EPS = np.finfo(float).eps
@@ -228,6 +228,20 @@ def test_reactions_of_a_coupling_with_consistent_masses():
     weight = system.mass.sum() * np.array([0.0, 0.0, -9.81])
     inertia = system.apply_mass(state.a).sum(axis=0)
     assert_allclose(np.abs(force), np.abs(weight - inertia), rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_far_from_all_that_is_small_has_no_traceback(body):
+    """Nodes in a line, at one place or nowhere: NaN; a step that leads there fails with a sentence."""
+    energy, x = body.energy(np.arange(len(body.nodes))), body.points
+    for q in (np.full_like(x, np.nan), np.zeros_like(x), x * [1.0, 0.0, 0.0]):
+        for found in (energy.value(q[None]), energy.gradient(q[None]), energy.hessian(q[None])):
+            assert found.shape[0] == 1
+        energy.discrete_gradient(x[None], q[None])
+        energy.discrete_hessian(x[None], q[None])
+    system = body.system()
+    motion = sx.EnergyMomentum(1.0).start(system, system.state(x, 1e6 * x**2))
+    with pytest.raises(StepFailed):
+        motion.advance(1.0)
 
 
 def test_what_is_refused(whole, body, tmp_path):
