@@ -88,7 +88,7 @@ class CorotationalEnergy(Energy):
         left, _, right = np.linalg.svd(A)
         R = left @ np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right)) or 1.0]) @ right
         U = R.T @ A
-        return R, 0.5 * (U + U.T)
+        return np.asarray(R, float), np.asarray(0.5 * (U + U.T), float)
 
     def _local(self, x: Array) -> tuple[Array, Array, Array]:
         """Return R, U and the displacements in the frame, those of the first node zero."""
@@ -215,9 +215,9 @@ class CorotationalDamping(DifferentiableLoad):
         R, U, u = of._local(x)
         at, w, omega = of._rest - of._rest[0] + u, v @ R, of._of_rotation(U)
         r = omega @ w.ravel()
-        p = (self._viscosity @ (w - np.cross(r, at)).ravel()).reshape(-1, 3)
+        p = np.asarray(self._viscosity @ (w - np.cross(r, at)).ravel(), float).reshape(-1, 3)
         c = _solved(np.trace(U) * np.eye(3) - U, np.cross(at, p).sum(axis=0))
-        h = p - np.cross(c, of._g)
+        h = np.asarray(p - np.cross(c, of._g), float)
         return -(h @ R.T) - self._drag @ v, R, U, omega, at, w, r, p, c, h
 
     def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
