@@ -97,7 +97,7 @@ examples:
   symplex check drop.toml                          is the scenario valid, how large, how long will it take
   symplex modes blade.toml --number 12             natural frequencies and modes, in blade-modes/
   symplex buckling column.toml                     the factors of its loads at which it buckles
-  symplex reduce crank.toml --body rod             a body with few coordinates, in rod.npz, for other runs and programs
+  symplex reduce crank.toml --body rod             a body with few coordinates, in rod.npz
   symplex response blade.toml                      how it swings when it is shaken, by its [response]
   symplex shock drop-results --probe head          the shock response spectrum of a probe
   symplex plot a-results b-results                 the histories of two runs in one picture

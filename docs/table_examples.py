@@ -159,6 +159,14 @@ translate = [0, 0, -5]
 """,
             """
 [[body]]
+name = "link"
+mesh = { box = [0.3, 0.02, 0.02], cells = [12, 2, 2], split = "hexahedra" }
+material = { young = 70e9, poisson = 0.33, density = 2700 }
+translate = [0, 0, -2]
+reduced = { modes = 6, interfaces = ["x_min", "x_max"] }
+""",
+            """
+[[body]]
 name = "bracket"
 mesh = { bundled = "bracket" }
 material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
@@ -769,6 +777,19 @@ group = "clamp"
 translate = [0, 0, 1]
 """,
         ],
+    },
+    "flexible_body": {
+        "": [
+            """
+[[flexible_body]]
+name = "rod"
+file = "rod.npz"                   # of symplex reduce
+rotate = { axis = [0, 0, 1], degrees = 90 }
+translate = [0, 0, 1]
+velocity = [1, 0, 0]
+angular_velocity = [0, 0, 3]
+""",
+        ]
     },
     "rigid_body": {
         "": [

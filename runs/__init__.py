@@ -15,6 +15,7 @@ __all__, __getattr__, __dir__ = public(
         ".probe_files": ("read_probe", "read_probes"),
         ".reporters": ("Reporter", "Sample", "TableReporter"),
         ".result": ("Result", "ResultFrame", "read_result"),
+        ".reduction": ("reduce_body",),
         ".response": ("ResponseFound", "find_response"),
         ".shock": ("ShockFound", "find_shock"),
         ".spectral": ("RandomFound", "SpectrumFound", "find_random", "find_spectrum"),

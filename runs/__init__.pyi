@@ -15,6 +15,7 @@ from symplex.runs.plots import plot_history as plot_history
 from symplex.runs.plots import plot_probes as plot_probes
 from symplex.runs.probe_files import read_probe as read_probe
 from symplex.runs.probe_files import read_probes as read_probes
+from symplex.runs.reduction import reduce_body as reduce_body
 from symplex.runs.reporters import Reporter as Reporter
 from symplex.runs.reporters import Sample as Sample
 from symplex.runs.reporters import TableReporter as TableReporter

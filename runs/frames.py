@@ -33,7 +33,7 @@ class Shown:
 
     def __init__(self, problem: Problem):
         mesh, rigid_sets = problem.mesh, problem.rigid_sets
-        # The nodes of beams and shells are several particles each, which are not drawn, nor are the few of reduced bodies.
+        # Not drawn are the particles of beams and shells, and the few nodes of reduced bodies.
         framed = (*problem.flexible.values(), *problem.beams.values(), *problem.shells.values())
         n_mesh = min((one.first for one in framed), default=len(mesh.points))
         self.parts, self.n_mesh = Parts.of(problem), n_mesh

@@ -27,7 +27,7 @@ def reduce_body(
     interfaces: Sequence[str] | None = None,
     compared: Annotated[int, whole(0, 1000)] = 0,
 ) -> tuple[FlexibleBody, Array]:
-    """Return a body of a scenario reduced, and natural frequencies [compared, 2] in Hz of the free body: whole, reduced.
+    """Return a reduced body, and natural frequencies [compared, 2] in Hz of it without supports, whole and reduced.
 
     Parameters
     ----------

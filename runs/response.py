@@ -264,6 +264,8 @@ def find_response(scenario: Scenario, at: str | float = "start") -> ResponseFoun
 
 def _nodes(problem: Problem, item: Place) -> IntArray:
     """Return the nodes of a place, of those of beams and shells their particles."""
+    if item.body in problem.flexible:
+        raise ScenarioError(f"'{item.body}' is reduced, whose places are probes: name a [[probe]] in at.")
     framed = problem.beams.get(item.body) or problem.shells.get(item.body)
     return nodes_in(problem.mesh, item) if framed is None else framed.nodes_in(problem.mesh, item.group, item.at)
 

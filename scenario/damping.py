@@ -29,6 +29,7 @@ from symplex.fem.actions.loads import SurfaceTraction
 from symplex.fem.energies.energy import Array, Energy, IntArray
 from symplex.fem.measures.inelastic_bars import InelasticBars
 from symplex.fem.solids.viscous_stress import ViscousStress
+from symplex.fem.structures.corotational import CorotationalDamping
 from symplex.fem.structures.viscous_measures import ViscousMeasures
 from symplex.fem.system import Load
 from symplex.scenario.actions import Timed
@@ -70,6 +71,7 @@ class DampingTable(_Damper):
     """
 
     takes_rotations = True
+    takes_reduced = True
     name: Annotated[Name, "Names its work."] = "damping"
     bodies: Annotated[
         tuple[BodyName, ...] | None, names(least=1), "Bodies, trusses, beams and shells that it damps; by default all."
@@ -127,6 +129,7 @@ class DampingTable(_Damper):
     def columns(self, tables: Tables) -> Iterable[str]:
         """Its parts, and their works."""
         parts = [f"stiffness_{table.name}" for table in (*tables.body, *tables.truss, *tables.beam, *tables.shell)]
+        parts += [table.name for table in tables.flexible_body]
         return [f"{before}{self.name}_{part}" for part in ("mass", *parts) for before in ("", "work_")]
 
     @property
@@ -150,8 +153,12 @@ class DampingTable(_Damper):
         alpha, beta = self.coefficients
         masses = world.inertia.moved
         damped = list(masses) if self.bodies is None else self.bodies
-        if alpha > 0.0:
-            world.add(f"{self.name}_mass", Drag(np.sum([masses[name] for name in damped], axis=0), alpha))
+        for name in (name for name in world.inertia.flexible if name in damped):
+            one = world.inertia.flexible[name]
+            world.add(f"{self.name}_{name}", CorotationalDamping(one.energy, beta, one.body.mass, alpha))
+        massive = [masses[name] for name in damped if name not in world.inertia.flexible]
+        if alpha > 0.0 and massive:
+            world.add(f"{self.name}_mass", Drag(np.sum(massive, axis=0), alpha))
         points = world.inertia.positions()
         for name in (name for name in world.inertia.framed if beta > 0.0 and name in damped):
             for energy, of in world.inertia.framed[name].viscous.items():

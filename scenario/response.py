@@ -73,6 +73,7 @@ class Place(Nodes):
     """Where a response is evaluated: the mean of some nodes."""
 
     takes_rotations = True
+    takes_reduced = True
 
     name: Annotated[Name, "Names its columns."]
 
@@ -128,6 +129,7 @@ class ResponseTable(Entry):
 
     of_all = False
     takes_rotations = True
+    takes_reduced = True
     frequencies: Annotated[tuple[float, ...] | None, _hertz(), "Each frequency."] = None
     between: Annotated[
         tuple[float, ...] | None, _hertz(), "The first and the last of `points` frequencies, instead."

@@ -117,6 +117,28 @@ def slider_crank_with_a_solid_rod() -> Iterator[Row]:
         yield Row("solid rod", what, float(rows["beams"][what]), float(found), within=5e-3 if "Hz" in what else None)
 
 
+@problem(JOINTS, "Slider-crank with a reduced rod", source="the same with the whole rod", within=1e-3)
+def slider_crank_with_a_reduced_rod() -> Iterator[Row]:
+    """The solid rod of `examples/solid_rod.toml` reduced to its ends and 2, 4, 8 modes, for 0.2 s."""
+    rows = {}
+    for modes in (None, 2, 4, 8):
+        key = "" if modes is None else f'reduced = {{ modes = {modes}, interfaces = ["x_min", "x_max"] }}\n'
+        built = sx.Scenario.parse(solid_rod().replace("quadratic = true\n", f"quadratic = true\n{key}")).build()
+        frequencies = sx.modes.natural_modes(built.system, built.state, 6).frequencies
+        end, joints = built.integrator.start(built.system, built.state).advance(0.2), built.system.joints
+        rows[modes] = {
+            "angle of the crank in rad": joints["axle"].angle(end.q),
+            "way of the slider in m": joints["guide"].displacement(end.q),
+            "first bending frequency in Hz": frequencies[1],
+            "second bending frequency in the plane in Hz": frequencies[3],
+        }
+    for modes in (2, 4, 8):
+        for what, found in rows[modes].items():
+            yield Row(
+                f"{modes} modes", what, float(rows[None][what]), float(found), within=1e-2 if "Hz" in what else None
+            )
+
+
 def solid_rod(of_beams: bool = False) -> str:
     """Return the text of the example for 0.2 s, or of the same with a rod of beams."""
     text = (Path(__file__).parents[2] / "examples" / "solid_rod.toml").read_text(encoding="utf-8")

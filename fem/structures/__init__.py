@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = public(
     {
         ".beam": ("Beams", "beams"),
         "..couplings.cohesive": ("CohesiveFaces",),
-        ".corotational": ("CorotationalEnergy",),
+        ".corotational": ("CorotationalDamping", "CorotationalEnergy"),
         ".coupling": ("Coupling",),
         ".frames": ("Frames",),
         ".joint_laws": ("JointLoad", "JointSpring"),

@@ -4,6 +4,7 @@
 from symplex.fem.couplings.cohesive import CohesiveFaces as CohesiveFaces
 from symplex.fem.structures.beam import Beams as Beams
 from symplex.fem.structures.beam import beams as beams
+from symplex.fem.structures.corotational import CorotationalDamping as CorotationalDamping
 from symplex.fem.structures.corotational import CorotationalEnergy as CorotationalEnergy
 from symplex.fem.structures.coupling import Coupling as Coupling
 from symplex.fem.structures.frames import Frames as Frames

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Annotated, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked
+from symplex.base.quantities import not_negative
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import RIGID, Energy
 
 _ROUND_OFF = 1e-8  # of what sums of gradients may be off by
@@ -81,10 +83,12 @@ class CorotationalEnergy(Energy):
     def _frame(self, x: Array) -> tuple[Array, Array]:
         """Return R and U of A = Σ x ⊗ g."""
         A = (x - x[0]).T @ self._g
+        if not np.isfinite(A).all():
+            return np.full((3, 3), np.nan), np.full((3, 3), np.nan)
         left, _, right = np.linalg.svd(A)
         R = left @ np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right)) or 1.0]) @ right
         U = R.T @ A
-        return R, 0.5 * (U + U.T)
+        return np.asarray(R, float), np.asarray(0.5 * (U + U.T), float)
 
     def _local(self, x: Array) -> tuple[Array, Array, Array]:
         """Return R, U and the displacements in the frame, those of the first node zero."""
@@ -96,7 +100,7 @@ class CorotationalEnergy(Energy):
 
     def _of_rotation(self, U: Array) -> Array:
         """Return Ω [3, 3k] of the rotation δω = Ω Rᵀδx of the frame, in its own axes."""
-        return np.linalg.solve(np.trace(U) * np.eye(3) - U, _row(self._cross_g))
+        return _solved(np.trace(U) * np.eye(3) - U, _row(self._cross_g))
 
     # -- local functions --------------------------------------------------------------------------------------------
 
@@ -110,7 +114,7 @@ class CorotationalEnergy(Energy):
         R, U, u = self._local(x[0])
         f = self._forces(u)
         moment = np.cross(self._rest - self._rest[0] + u, f).sum(axis=0)
-        c = np.linalg.solve(np.trace(U) * np.eye(3) - U, moment)
+        c = _solved(np.trace(U) * np.eye(3) - U, moment)
         return ((f - np.cross(c, self._g)) @ R.T)[None]
 
     def hessian(self, x: Array) -> Array:
@@ -118,16 +122,20 @@ class CorotationalEnergy(Energy):
         R, U, u = self._local(x[0])
         f, at = self._forces(u), _cross(self._rest - self._rest[0] + u)
         B = np.trace(U) * np.eye(3) - U
-        c = np.linalg.solve(B, np.einsum("aij,aj->i", at, f))
+        c = _solved(B, np.einsum("aij,aj->i", at, f))
         omega = self._of_rotation(U)
         of_f = self._of_displacements(_column(at), omega)  # δf of Rᵀδx
         of_moment = _row(at) @ of_f - _row(_cross(f)) - (_row(_cross(f)) @ _column(at)) @ omega
-        of_B = np.outer(c, self._g.ravel()) - np.kron((self._g @ c)[None], np.eye(3)) - _cross((U @ c)[None])[0] @ omega
-        of_c = np.linalg.solve(B, of_moment - of_B)
+        of_c = _solved(B, of_moment - self._of_stretch(U, c, omega))
         h = f - np.cross(c, self._g)
         H = of_f - _column(_cross(h)) @ omega + _column(self._cross_g) @ of_c
         H = _rotated(H, R, R)
         return 0.5 * (H + H.T)[None]
+
+    def _of_stretch(self, U: Array, c: Array, omega: Array) -> Array:
+        """Return δB c [3, 3k] of B = tr U 1 − U."""
+        by_gradients = np.outer(c, self._g.ravel()) - np.kron((self._g @ c)[None], np.eye(3))
+        return by_gradients - _cross((U @ c)[None])[0] @ omega
 
     def _of_displacements(self, at: Array, omega: Array) -> Array:
         """Return K (1 + X̂ Ω) [3k, 3k]: displacements change by Rᵀδx − δω × x̂."""
@@ -143,7 +151,7 @@ class CorotationalEnergy(Energy):
         R, f = 0.5 * (R0 + R1), self._forces(0.5 * (u0 + u1))
         middle = 0.5 * ((x0 - x0[0]) + (x1 - x1[0]))
         of_c = -np.einsum("aij,jk,akl->il", _cross(middle), R, self._cross_g)
-        c = np.linalg.solve(of_c, np.cross(middle, f @ R.T).sum(axis=0))
+        c = _solved(of_c, np.cross(middle, f @ R.T).sum(axis=0))
         h = f - np.cross(c, self._g)
         return h @ R.T, h, R, middle, of_c, R1, U1, u1
 
@@ -155,7 +163,87 @@ class CorotationalEnergy(Energy):
         of_f = 0.5 * (_rotated(self._stiffness, R, R1) + _rotated(self._stiffness @ at, R, np.eye(3)) @ omega)
         without_c = of_f - 0.5 * _column(R1 @ _cross(h)) @ omega
         of_moment = _row(_cross(middle)) @ without_c - 0.5 * _row(_cross(DG))
-        return (without_c + _column(R @ self._cross_g) @ np.linalg.solve(of_c, of_moment))[None]
+        return (without_c + _column(R @ self._cross_g) @ _solved(of_c, of_moment))[None]
+
+
+@checked
+@final
+class CorotationalDamping(DifferentiableLoad):
+    """Rayleigh's damping of a reduced body, f = −α M v − β R Πᵀ K Π Rᵀ v: the second part is of u̇ = Π Rᵀ v alone.
+
+    With β alone rigid motions are not damped, and both momenta are kept.
+
+    Parameters
+    ----------
+    energy : CorotationalEnergy
+    time : float
+        β in s.
+    mass : float64 [k, k], optional
+        M in kg of its nodes.
+    rate : float, default 0
+        α in 1/s.
+
+    Raises
+    ------
+    InvalidSystem
+        If the mass has another shape.
+    """
+
+    def __init__(
+        self,
+        energy: CorotationalEnergy,
+        time: Annotated[float, not_negative("s")],
+        mass: Array | None = None,
+        rate: Annotated[float, not_negative("1/s")] = 0.0,
+    ):
+        self.nodes, self._of = energy.nodes, energy
+        k = energy.nodes.shape[1]
+        self._drag = np.zeros((k, k)) if mass is None else rate * np.array(mass, float)
+        if self._drag.shape != (k, k):
+            raise InvalidSystem(f"CorotationalDamping: the mass must have shape ({k}, {k}), got {self._drag.shape}.")
+        self._viscosity = time * energy._stiffness
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Return f [n, 3] in N."""
+        nodes, out = self.nodes[0], np.zeros_like(q)
+        out[nodes] = self._forces(q[nodes], v[nodes])[0]
+        return out
+
+    def _forces(self, x: Array, v: Array) -> tuple[Array, ...]:
+        """Return f [k, 3]; and R, U, Ω, x̂, w = Rᵀv, r = Ω w, p = β K u̇, c and h of these."""
+        of = self._of
+        R, U, u = of._local(x)
+        at, w, omega = of._rest - of._rest[0] + u, v @ R, of._of_rotation(U)
+        r = omega @ w.ravel()
+        p = np.asarray(self._viscosity @ (w - np.cross(r, at)).ravel(), float).reshape(-1, 3)
+        c = _solved(np.trace(U) * np.eye(3) - U, np.cross(at, p).sum(axis=0))
+        h = np.asarray(p - np.cross(c, of._g), float)
+        return -(h @ R.T) - self._drag @ v, R, U, omega, at, w, r, p, c, h
+
+    def derivatives(self, t: float, x: Array, v: Array) -> tuple[Array, Array]:
+        """Return ∂f/∂x in N/m and ∂f/∂v in N s/m [1, 3k, 3k]."""
+        of = self._of
+        _, R, U, omega, at, w, r, p, c, h = self._forces(x[0], v[0])
+        B, one = np.trace(U) * np.eye(3) - U, np.eye(3 * len(at))
+        Xc, Gc, Gr = _column(_cross(at)), _column(of._cross_g), _row(of._cross_g)
+        Pi = one + Xc @ omega
+        of_w = _column(_cross(w)) @ omega
+        of_r = _solved(B, Gr @ of_w - of._of_stretch(U, r, omega))
+        of_p = self._viscosity @ (of_w + Xc @ of_r - np.kron(np.eye(len(at)), _cross(r[None])[0]) @ Pi)
+        of_moment = _row(_cross(at)) @ of_p - _row(_cross(p)) @ Pi
+        of_c = _solved(B, of_moment - of._of_stretch(U, c, omega))
+        by_x = _column(_cross(h)) @ omega - of_p - Gc @ of_c
+        by_v = -Pi.T @ self._viscosity @ Pi
+        by_v = _rotated(by_v, R, R) - np.kron(self._drag, np.eye(3))
+        return _rotated(by_x, R, R)[None], by_v[None]
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    """Return the solution of three equations; NaN where there is none, as far from all that is small."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, right), float)
+    except np.linalg.LinAlgError:
+        return np.full(right.shape, np.nan)
 
 
 def _cross(vectors: Array) -> Array:

@@ -10,6 +10,7 @@ from symplex.fem.actions.coriolis import Coriolis
 from symplex.fem.actions.dampers import MeanDashpot, QuadraticDrag
 from symplex.fem.actions.damping import Dashpots, Drag, StiffnessDamping
 from symplex.fem.measures.bars import Bars, GreenStrain
+from symplex.fem.structures.corotational import CorotationalDamping, CorotationalEnergy
 from symplex.testing.loads import CHECKS, Subject
 
 PAIRS = [[0, 1], [1, 2], [2, 3], [0, 2], [1, 3]]
@@ -31,6 +32,7 @@ CASES = {
     "drag": (lambda: Drag(MASSES, 0.7), 3, TAKES),
     "driving drag": (lambda: Drag(MASSES, -0.7), 3, GIVES),
     "stiffness": (lambda: StiffnessDamping(Bars(PAIRS, GreenStrain(2.0, 1.3)), CORNERS, 0.2), 3, ANY),
+    "reduced body": (lambda: CorotationalDamping(reduced_body(), 0.2, np.diag(MASSES), 0.3), 3, TAKES),
     "dashpot between sets": (lambda: MeanDashpot([0, 1], [2, 3], 1.3), 3, TAKES),
     "a node of both sets": (lambda: MeanDashpot([0, 1], [1, 2], 1.3, 2.0), 3, TAKES),
     "dashpot to a point": (lambda: MeanDashpot([1, 2, 3], (0.3, 2.0, -1.0), 0.7, 1.5, fixed=True), 3, TAKES),
@@ -40,6 +42,16 @@ CASES = {
     "coriolis, consistent mass": (lambda: Coriolis(consistent(), (0.3, -0.5, 0.7)), 3, NONE),
     "coriolis in the plane": (lambda: Coriolis(MASSES, 0.7), 2, NONE),
 }
+
+
+def reduced_body():
+    """Four nodes with a stiffness that linear rigid motions do not feel."""
+    X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.1, 1]])
+    motions = [np.tile(axis, (4, 1)).ravel() for axis in np.eye(3)]
+    motions += [np.cross(axis, X).ravel() for axis in np.eye(3)]
+    Q = np.linalg.qr(np.array(motions).T)[0]
+    gradients = np.linalg.inv(np.column_stack([np.ones(4), X]))[1:].T
+    return CorotationalEnergy(np.arange(4), X, np.eye(12) - Q @ Q.T, gradients)
 
 
 def moving(dim):

@@ -47,6 +47,16 @@ SURFACE = sx.contact.Surface.of(TWO)
 TOUCHING = sx.contact.BodyContact(SURFACE, 10.0, distance=0.1)
 BALL = sx.contact.RigidBody.sphere(0.5, density=10.0, refinements=1)
 BLOCK = sx.box((1.0, 1.0, 1.0), (1, 1, 1))
+
+
+def reducible() -> sx.System:
+    """Return the system of a block that can be reduced."""
+    cells, law = BLOCK.cells["tetra"], sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
+    mass = sx.lumped_mass(BLOCK.points, cells, 1000.0, len(BLOCK.points))
+    return sx.System(mass, {"block": sx.Solid(BLOCK.points, cells, law)})
+
+
+REDUCED = sx.modes.flexible_body(BLOCK, reducible(), ["x_min"], 2)
 PAIR = sx.box((2.0, 1.0, 1.0), (2, 1, 1), split="hexahedra")
 MIDDLE = np.flatnonzero(PAIR.points[:, 0] == 1.0)
 TIED = sx.Bars(
@@ -1258,6 +1268,30 @@ def calls() -> dict[str, Call]:
             boundary=[0, 1, 2],
             n=2,
         ),
+        "flexible_body": _call(
+            sx.modes.flexible_body,
+            lambda made: finite(made.stiffness),
+            mesh=BLOCK,
+            system=reducible(),
+            interfaces=["x_min"],
+            n=2,
+        ),
+        "CorotationalEnergy": _call(
+            sx.structures.CorotationalEnergy,
+            lambda made: finite(made.gradient(REDUCED.points[None])),
+            nodes=np.arange(len(REDUCED.nodes)),
+            points=REDUCED.points,
+            stiffness=REDUCED.stiffness,
+            gradients=REDUCED.gradients,
+        ),
+        "CorotationalDamping": _call(
+            sx.structures.CorotationalDamping,
+            lambda made: finite(made(0.0, REDUCED.points, REDUCED.points)),
+            energy=REDUCED.energy(np.arange(len(REDUCED.nodes))),
+            time=1e-4,
+            mass=REDUCED.mass,
+            rate=1.0,
+        ),
         "Spectrum": _call(
             sx.modes.Spectrum,
             lambda made: finite(made.at([1.0, 5.0])),
@@ -1380,6 +1414,15 @@ def calls() -> dict[str, Call]:
             overwrite=True,
             pictures=False,
             say=ignore,
+        ),
+        "reduce_body": _call(
+            sx.runs.reduce_body,
+            lambda made: finite(made[1]),
+            scenario=sx.Scenario.parse(SCENARIO),
+            body="cube",
+            modes=2,
+            interfaces=["z_min"],
+            compared=2,
         ),
         "find_modes": _call(
             sx.runs.find_modes,

@@ -128,6 +128,7 @@ CALLS: Mapping[str, list[tuple[str, ...]]] = {
     "check": [("{}",)],
     "modes": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
     "buckling": [("{}", "--output", "{out}", "--number", "2"), ("{good}", "--output", "{}", "--no-pictures")],
+    "reduce": [("{}", "--modes", "2", "--output", "{out}.npz"), ("{good}", "--output", "{}")],
     "fit": [("{}", "--output", "{out}", "--quiet", "--no-pictures")],
     "sensitivity": [
         ("{}", "--by", "body.1.material.young", "--output", "{out}", "--quiet", "--no-pictures"),

@@ -44,6 +44,9 @@ MAST |= {"material": {"young": 1e6, "density": 1000}, "translate": [0, 0, 0.1]}
 FLOOR = {"name": "floor", "kind": "half-space", "point": [0, 0, -0.5], "normal": [0, 0, 1], "stiffness": 1e3}
 PEBBLE = {"name": "pebble", "mesh": {"sphere": 0.02, "refinements": 1}, "translate": [0.3, 0, 0.1], "density": 2000}
 PEBBLE |= {"velocity": [0, 0, -1]}
+STORED = {"name": "stored", "file": "rod.npz", "translate": [0, 0, 4], "velocity": [0, 0, 1]}
+LINK = {"name": "link", "mesh": HEXAHEDRA, "material": SOFT, "translate": [0, 0, 5]}
+LINK |= {"reduced": {"modes": 2, "interfaces": ["x_min"]}}
 OTHER = CUBE | {"name": "other", "translate": [0, 0, 0.15]}
 TIP = {"name": "tip", "body": "cube", "group": "z_max"}
 PULL = {"name": "pull", "body": "cube", "group": "x_max"}
@@ -222,6 +225,8 @@ def samples() -> dict[tuple[str, str], Data]:
         ("joint", ""): {"rigid_body": [flap], "joint": [hinge]},
         ("coupling", ""): cube
         | {"rigid_body": [flap], "coupling": [{"name": "seat", "body": "cube", "group": "z_max", "to": "flap"}]},
+        ("flexible_body", ""): {"flexible_body": [STORED], "integrator": ENERGY_MOMENTUM},
+        ("body", "reduced"): {"body": [LINK], "integrator": ENERGY_MOMENTUM},
         ("damping", "rayleigh"): cube | {"damping": [{"name": "ground", "alpha": 1.0, "beta": 1e-5}]},
         ("damping", "strain-rate"): cube | {"damping": [{"name": "rate", "beta": 1e-6, "stiffness": "strain-rate"}]},
         ("dashpot", "anchored"): cube

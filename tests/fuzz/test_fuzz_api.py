@@ -46,7 +46,7 @@ NOT_CALLED = {
     *("torch_function", "jax_function"),  # whose packages may be missing
     *("RunTangent", "RunGradient", "EquilibriumTangent", "FrequencyTangent", "ResponseTangent"),
     *("FitFound", "Sensitivity"),
-    *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody"),
+    *("Cut", "ScaledMass", "ShockSpectrum", "RandomResponse", "SpectrumResponse", "ReducedBody", "FlexibleBody"),
     *("SpectrumFound", "ShockFound"),
     *("Observation", "Probe", "write_page", "Beams", "Shells", "JointReaction", "Reporter", "Sample"),
     "Ranks",  # of processes that mpiexec starts

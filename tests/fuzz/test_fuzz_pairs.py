@@ -66,12 +66,15 @@ def tried(pairs: list[tuple[str, Any]], pictures: bool = True) -> Iterator[tuple
 
 def furnish(folder: Path) -> None:
     """Put the results into a folder that scenarios begin from."""
+    from symplex.runs.reduction import reduce_body
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
     earlier = scenario_pairs.complete({"body": [scenario_pairs.CUBE]}, scenario_pairs.ENERGY_MOMENTUM)
     scenario = Scenario.parse(fuzz_scenarios.toml(earlier), folder / "earlier.toml")
     simulate(scenario, folder / "earlier", progress=False, pictures=False)
+    reduced = scenario_pairs.complete({"body": [scenario_pairs.LINK]}, scenario_pairs.ENERGY_MOMENTUM)
+    reduce_body(Scenario.parse(fuzz_scenarios.toml(reduced)))[0].save(folder / "rod.npz")
 
 
 def trial(task: dict[str, Any]) -> str:

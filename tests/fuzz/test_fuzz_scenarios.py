@@ -599,6 +599,11 @@ def joints(bare: Data) -> Iterator[Data]:
     yield bare | {"body": [cube], "beam": [rod], "coupling": [on_beam]} | method
     by_group = seat | {"to": "rod", "to_group": "x_min", "until": 0.005}
     yield bare | {"body": [cube], "beam": [rod], "coupling": [by_group]} | method
+    reduced = {"reduced": {"modes": 2, "interfaces": ["x_min"]}, "mass": "consistent"}
+    yield bare | {"body": [cube | reduced], "rigid_body": [flap], "joint": [hinge], "coupling": [seat]} | method
+    stored = {"name": "rod", "file": "rod.npz", "velocity": [0, 0, 1], "angular_velocity": [0, 0, 1]}
+    stored |= {"rotate": {"axis": [0, 0, 1], "degrees": 30}, "translate": [2, 0, 0]}
+    yield bare | {"flexible_body": [stored]} | method
     pin = {"name": "pin", "joint": "hinge", "quantities": ["moment", "angle"], "components": ["norm"]}
     torn = {"name": "torn", "probe": "pin", "above": 1e-3}
     until = {"rigid_body": [flap], "joint": [hinge | {"until": "torn"}], "probe": [pin], "when": [torn]}
@@ -806,6 +811,7 @@ def furnish(folder: Path) -> None:
     from symplex.meshes.formats.save import save_mesh
     from symplex.meshes.generate import box
     from symplex.meshes.mesh import Mesh
+    from symplex.runs.reduction import reduce_body
     from symplex.runs.run import simulate
     from symplex.scenario.scenario import Scenario
 
@@ -814,6 +820,8 @@ def furnish(folder: Path) -> None:
         (folder / table.name).write_bytes(table.read_bytes())
     (folder / "record.csv").write_text("t (s),a (g)\n0,0\n0.005,1\n0.02,0\n", "utf-8")
     save_mesh(box((0.1, 0.1, 0.1), (1, 1, 1), split="6"), folder / "box.msh")
+    data = next(data for data in own_cases() if any("reduced" in body for body in data.get("body", ())))
+    reduce_body(Scenario.parse(toml(data)))[0].save(folder / "rod.npz")
     (folder / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n", "utf-8")
     (folder / "members.csv").write_text("0,1\n1,2\n", "utf-8")
     ends = np.array([[0, 1], [1, 2]], np.int32)

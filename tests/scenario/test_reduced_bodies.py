@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import symplex as sx
-from symplex.errors import ScenarioError
+from symplex.errors import InvalidSystem, ScenarioError
 from symplex.runs.modes import find_modes
 from symplex.runs.reduction import reduce_body
+from symplex.runs.response import find_response
 from symplex.scenario.scenario import Scenario
 
 BAR = """
@@ -31,13 +32,14 @@ def run(text, tmp_path, name="run", **options):
     return sx.runs.read_result(tmp_path / name)
 
 
+PUSH = '[[load]]\nname = "push"\nbody = "bar"\n'
 LOADS = {
-    "nodal": '[[load]]\nkind = "nodal"\nname = "push"\nbody = "bar"\ngroup = "x_max"\nforce = [0, 1, 2]\n',
-    "traction": '[[load]]\nkind = "traction"\nname = "push"\nbody = "bar"\ngroup = "x_max"\ntraction = [1e4, 2e3, 5e3]\n',
-    "pressure": '[[load]]\nkind = "pressure"\nname = "push"\nbody = "bar"\ngroup = "z_max"\npressure = 1e4\n',
+    "nodal": PUSH + 'kind = "nodal"\ngroup = "x_max"\nforce = [0, 1, 2]\n',
+    "traction": PUSH + 'kind = "traction"\ngroup = "x_max"\ntraction = [1e4, 2e3, 5e3]\n',
+    "pressure": PUSH + 'kind = "pressure"\ngroup = "z_max"\npressure = 1e4\n',
     "gravity": "[gravity]\nacceleration = [0, 3, -9.81]\n",
-    "weight": '[[load]]\nkind = "gravity"\nname = "push"\nbody = "bar"\nacceleration = [0, 0, -9.81]\n',
-    "spin": '[[load]]\nkind = "centrifugal"\nname = "push"\nbody = "bar"\nangular_velocity = [0, 0, 9]\npoint = [0, 0, 0]\n',
+    "weight": PUSH + 'kind = "gravity"\nacceleration = [0, 0, -9.81]\n',
+    "spin": PUSH + 'kind = "centrifugal"\nangular_velocity = [0, 0, 9]\npoint = [0, 0, 0]\n',
 }
 
 
@@ -117,7 +119,8 @@ def test_a_run_is_resumed_to_the_bit(tmp_path):
 def test_it_falls_on_a_plane_and_on_another(tmp_path):
     """Contact of all its surface, with an obstacle and between bodies; energy is kept."""
     text = BAR + REDUCED + "translate = [0, 0, 1e-3]\nangular_velocity = [0, 5, 0]\nvelocity = [0, 0, -2]\n"
-    floor = '[[obstacle]]\nkind = "half-space"\nname = "floor"\npoint = [0, 0, -0.02]\nnormal = [0, 0, 1]\nstiffness = 1e7\n'
+    floor = '[[obstacle]]\nkind = "half-space"\nname = "floor"\npoint = [0, 0, -0.02]\nnormal = [0, 0, 1]\n'
+    floor += "stiffness = 1e7\n"
     rows = run(text + floor + RUN.replace("2e-3", "2e-2").replace("samples = 20", "samples = 100"), tmp_path).history
     assert rows["floor"].max() > 0.1
     assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
@@ -125,6 +128,28 @@ def test_it_falls_on_a_plane_and_on_another(tmp_path):
     rows = run(text + other + RUN.replace("2e-3", "6e-3").replace("1e-4", "5e-5"), tmp_path, "two").history
     assert rows["contact"].max() > 1e-3
     assert np.ptp(rows["total"]) < 1e-9 * rows["total"][0]
+
+
+def test_damping_is_that_of_the_whole(tmp_path):
+    """Rayleigh's damping of the cantilever: ratios of complex modes; a run loses what damping takes."""
+    damping = '[[damping]]\nname = "d"\nfrequencies = [100, 1000]\nratios = 0.03\n'
+    found = []
+    for name, key in (("whole", ""), ("few", REDUCED)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(BAR + key + HELD + damping + RUN)
+        modes = find_modes(Scenario.read(path), 3, damped=True).complex
+        assert modes is not None
+        found.append(modes.ratios)
+    assert found[0].min() > 5e-3
+    np.testing.assert_allclose(found[1], found[0], rtol=5e-3)
+    turning = "angular_velocity = [0, 0, 50]\n"
+    bend = '[[velocity]]\nbody = "bar"\ngradient = [[0, 0, 0], [9, 0, 0], [0, 0, 0]]\n'
+    damping = '[[damping]]\nname = "d"\nbeta = 1e-4\n'
+    rows = run(BAR + REDUCED + turning + bend + damping + RUN, tmp_path).history
+    assert rows["work_d_bar"][-1] < -1e-3
+    assert np.ptp(rows["balance"]) < 1e-10 * rows["total"][0]
+    turned = np.array([rows[f"angular_momentum_{axis}"] for axis in "xyz"])
+    assert np.abs(turned - turned[:, :1]).max() < 1e-10 * np.abs(turned).max()
 
 
 def test_modes_about_a_support(tmp_path):
@@ -139,19 +164,51 @@ def test_modes_about_a_support(tmp_path):
     assert (error < 2e-3).all()
 
 
+EXPLICIT = '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nframes = 1\nsamples = 1\n'
+SPRING = '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n'
+OBLIQUE = '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n'
+STRESS = '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n'
+
+
+def test_responses_are_at_probes_and_buckling_is_refused(tmp_path):
+    """Frequency response of the cantilever against the whole; stiffness does not depend on stress."""
+    push = LOADS["nodal"] + 'history = { kind = "sine", frequency = 50 }\n'
+    response = "[response]\nfrequencies = [20, 90]\nmodes = 8\nratio = 0.02\nat = "
+    found = []
+    for name, key in (("whole", ""), ("few", REDUCED)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(BAR + key + HELD + push + PROBE + response + '["tip"]\n' + RUN)
+        columns = find_response(Scenario.read(path)).probes["tip"]
+        found.append(next(values for column, values in columns.items() if column.name == "displacement_z_mean"))
+    assert np.abs(found[0]).min() > 1e-7
+    np.testing.assert_allclose(found[1], found[0], rtol=0.02)
+    place = '[{ name = "end", body = "bar", group = "x_max" }]\n'
+    path.write_text(BAR + REDUCED + HELD + push + response + place + RUN)
+    with pytest.raises(ScenarioError, match="places are probes"):
+        find_response(Scenario.read(path))
+    path.write_text(BAR + REDUCED + HELD + LOADS["traction"] + RUN)
+    with pytest.raises(InvalidSystem, match="does not depend on stress"):
+        sx.runs.find_buckling(Scenario.read(path), 1)
+
+
 REFUSED = {
     "no such group": (REDUCED.replace("x_max", "top"), "", RUN, "group 'top' is not in the mesh"),
     "shared": (REDUCED.replace("x_max", "y_max"), "", RUN, "must not share nodes"),
     "no interface": (REDUCED, '[[support]]\nbody = "bar"\ngroup = "y_max"\n', RUN, "y_max"),
-    "explicit": (REDUCED, "", '[integrator]\nkind = "newmark"\ndt = 1e-6\n[run]\nduration = 1e-5\nframes = 1\nsamples = 1\n', "implicit"),
+    "explicit": (REDUCED, "", EXPLICIT, "implicit"),
     "rigid": (REDUCED + "rigid = true\n", "", RUN, "leave these out"),
-    "damping": (REDUCED, '[[damping]]\nname = "d"\nalpha = 1.0\n', RUN, "bodies is left out"),
-    "spring": (REDUCED, '[[spring]]\nname = "s"\nbody = "bar"\nto = [0, 0, 1]\nstiffness = 1.0\n', RUN, "'bar' is reduced, which spring does not take"),
-    "oblique": (REDUCED, '[[support]]\nname = "o"\nbody = "bar"\ngroup = "x_min"\ndirection = [1, 1, 0]\n', RUN, "held along x, y and z only"),
-    "stress probe": (REDUCED, '[[probe]]\nname = "p"\nbody = "bar"\ngroup = "x_min"\nquantities = ["stress"]\n', RUN, "stress is of bodies"),
+    "tie": (
+        REDUCED + BAR.replace('"bar"', '"other"'),
+        '[[tie]]\nbody = "bar"\nto = "other"\n',
+        RUN,
+        "tie does not take",
+    ),
+    "spring": (REDUCED, SPRING, RUN, "'bar' is reduced, which spring does not take"),
+    "oblique": (REDUCED, OBLIQUE, RUN, "held along x, y and z only"),
+    "stress probe": (REDUCED, STRESS, RUN, "stress is of bodies"),
     "viscous": (REDUCED, "", RUN, "elastic materials"),
     "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz is no flexible body"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", REFUSED)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from symplex.meshes.closed_surfaces import box_surface
+from symplex.runs.reduction import reduce_body
 from symplex.scenario.methods import IntegratorTable
 from symplex.scenario.reading import fields_of, keys_of
 from symplex.scenario.scenario import Scenario
@@ -105,6 +106,7 @@ def test_examples_are_valid(key, word, tmp_path):
     (tmp_path / "part.msh").write_text(PART)
     (tmp_path / "frame.msh").write_text(FRAME)
     (tmp_path / "skin.msh").write_text(FACES)
+    reduce_body(Scenario.parse(scenario_with(HOST["beam"])))[0].save(tmp_path / "rod.npz")
     (tmp_path / "roof.msh").write_text(ROOF)
     for example in EXAMPLES[key][word]:
         text = scenario_with(example)

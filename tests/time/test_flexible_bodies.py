@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import symplex as sx
-from symplex.errors import InvalidSystem, MeshError, OutputError
+from reference.boxes import box_of
+from symplex.errors import InvalidSystem, MeshError, OutputError, StepFailed
 from symplex.fem.structures import CorotationalEnergy, Coupling, Frames, Joint, body_particles
 
 EPS = np.finfo(float).eps
@@ -78,6 +79,23 @@ def test_frequencies_come_from_above(whole, interfaces):
         assert np.abs(errors[1]).max() < 1e-9
     assert errors[2].max() < 2e-3
     assert errors[0].max() >= errors[1].max() - 1e-9 >= errors[2].max() - 2e-9
+
+
+@pytest.mark.parametrize("mass_of", [sx.lumped_mass, sx.consistent_mass])
+@pytest.mark.parametrize("kind", ["tetra", "tetra10", "hexahedron20", "wedge15", "pyramid13"])
+def test_all_elements_are_reduced(kind, mass_of):
+    """Also where sums of rows of the mass are negative; functions stay of the size of one, masses well conditioned."""
+    mesh = box_of(kind, (1.0, 0.1, 0.06), (5, 1, 1))
+    cells, n = mesh.cells[kind], len(mesh.points)
+    system = sx.System(mass_of(mesh.points, cells, 7850.0, n), {"bar": sx.Solid(mesh.points, cells, STEEL)})
+    body = sx.modes.flexible_body(mesh, system, ENDS, 8)
+    few = body.system()
+    exact, found = (sx.modes.natural_modes(s, s.state(x), 9).frequencies[6:] for s, x in
+                    ((system, mesh.points), (few, body.points)))  # fmt: skip
+    assert (found / exact - 1.0).min() > -1e-9
+    assert (found / exact - 1.0).max() < 0.01
+    assert np.abs(body.functions).max() < 2.0
+    assert np.linalg.cond(body.mass) < 1e4
 
 
 def test_matrices_for_other_programs_have_its_frequencies(whole, body, tmp_path):
@@ -210,6 +228,20 @@ def test_reactions_of_a_coupling_with_consistent_masses():
     weight = system.mass.sum() * np.array([0.0, 0.0, -9.81])
     inertia = system.apply_mass(state.a).sum(axis=0)
     assert_allclose(np.abs(force), np.abs(weight - inertia), rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_far_from_all_that_is_small_has_no_traceback(body):
+    """Nodes in a line, at one place or nowhere: NaN; a step that leads there fails with a sentence."""
+    energy, x = body.energy(np.arange(len(body.nodes))), body.points
+    for q in (np.full_like(x, np.nan), np.zeros_like(x), x * [1.0, 0.0, 0.0]):
+        for found in (energy.value(q[None]), energy.gradient(q[None]), energy.hessian(q[None])):
+            assert found.shape[0] == 1
+        energy.discrete_gradient(x[None], q[None])
+        energy.discrete_hessian(x[None], q[None])
+    system = body.system()
+    motion = sx.EnergyMomentum(1.0).start(system, system.state(x, 1e6 * x**2))
+    with pytest.raises(StepFailed):
+        motion.advance(1.0)
 
 
 def test_what_is_refused(whole, body, tmp_path):

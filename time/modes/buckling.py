@@ -15,6 +15,7 @@ from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
+from symplex.fem.structures.corotational import CorotationalEnergy
 from symplex.fem.system import Load, State, System
 from symplex.time.modes.framed import FramedMotions
 from symplex.time.modes.small_motions import SmallMotions
@@ -92,6 +93,11 @@ def linear_buckling(
         raise InvalidSystem(f"linear_buckling: name at least one load; there are {listed(known)}.")
     if system.joints:
         raise InvalidSystem("linear_buckling: joints are not supported; join bodies by ties or by beams.")
+    linear = [name for name, energy in system.energies.items() if isinstance(energy, CorotationalEnergy)]
+    if linear:
+        raise InvalidSystem(
+            f"linear_buckling: '{linear[0]}' is reduced: its stiffness does not depend on stress; take the whole body."
+        )
     path = _Path(system, state, set(loads))
     base = path.motions(0.0)
     force = path.force()

@@ -1,4 +1,4 @@
-"""Reduced bodies that move and rotate without limit: few nodes, whose positions are those of the whole body by modes."""
+"""Reduced bodies in any motion: few nodes, which all others follow by functions made of modes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated, Any, final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.files import write_atomic
@@ -28,6 +29,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.time.modes.reduced_body import shapes_of
 
 _INDEPENDENT = 1e-6  # of the largest: what of a function others do not make up, below which it is left out
+_ON_INTERFACE = 1e-7  # of the largest: what of an affine function on an interface others do not make up
 _AT_REST = 1e-9  # of stiffness times size: forces where the body should have none
 _IRRATIONAL = 0.6180339887498949
 _WHO = "flexible_body"
@@ -152,10 +154,8 @@ class FlexibleBody:
         path = Path(path)
         if path.suffix not in _SUFFIXES:
             raise OutputError(f"{path}: a flexible body is written as {', '.join(_SUFFIXES)}.")
-        if path.suffix == ".mtx":
-            files = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
-        else:
-            files = {path: ""}
+        matrices = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
+        files = matrices if path.suffix == ".mtx" else {path: ""}
         for file in files:
             if file.exists() and not overwrite:
                 raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
@@ -204,7 +204,7 @@ class FlexibleBody:
 
     def _write_npz(self, content: BytesIO, which: str) -> None:
         mesh = self.mesh
-        arrays: dict[str, Array] = {name: getattr(self, name) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         kinds, cells = mesh.volume_types, dict(mesh.cells)
         names: dict[str, Any] = {"interfaces": list(self.interfaces), "cells": list(cells), "volumes": kinds}
         arrays |= {"points": mesh.points} | {f"cells_{k}": rows for k, rows in enumerate(cells.values())}
@@ -304,8 +304,12 @@ def flexible_body(
     K, M = motions.matrix(motions.symmetric_stiffness), motions.mass[::3, ::3]
     functions, kept, places = _nodal(np.column_stack([np.ones(len(X)), X / size]), T, groups, M)
     mass = functions.T @ (M @ functions)
-    vectors = np.kron(functions, np.eye(3))
-    stiffness = vectors.T @ (K @ vectors)
+    n_nodes, k = functions.shape
+    stiffness = np.empty((k, 3, k, 3))
+    for a in range(k):  # one after the other, as all together would fill memory
+        forces = K @ np.kron(functions[:, a : a + 1], np.eye(3))
+        stiffness[:, :, a] = (functions.T @ forces.reshape(n_nodes, 9)).reshape(k, 3, 3)
+    stiffness = stiffness.reshape(3 * k, 3 * k)
     motion = T.copy()  # whose rotations are by one radian
     motion[:, : 6 * len(groups)].reshape(len(T), -1, 6)[:, :, 3:] *= size
     linear = motion if groups else motion[:, :0]
@@ -324,8 +328,8 @@ def flexible_body(
     )
 
 
-def _symmetric(matrix: Array) -> Array:
-    return 0.5 * (matrix + matrix.T)
+def _symmetric(matrix: NDArray[np.floating]) -> Array:
+    return np.asarray(0.5 * (matrix + matrix.T), float)
 
 
 def _moduli(mesh: Mesh, system: System) -> dict[str, Array]:
@@ -392,7 +396,7 @@ def _nodal(affine: Array, T: Array, groups: Sequence[IntArray], M) -> tuple[Arra
     shapes = T.reshape(n, 3, -1)
     norms = np.sqrt(np.einsum("nic,nic->c", shapes, (M @ shapes.reshape(n, -1)).reshape(shapes.shape)))
     shapes = shapes[:, :, norms > 0.0] / norms[norms > 0.0]
-    weight = np.sqrt(np.asarray(M.sum(axis=1)).ravel())[:, None]
+    weight = np.sqrt(M.diagonal())[:, None]
     weight = np.maximum(weight, 1e-3 * weight.max())  # of quadratic elements some lumped masses are nearly zero
     first = np.linalg.qr(weight * affine)[0]
     rest = weight * shapes.reshape(n, -1)
@@ -407,14 +411,13 @@ def _nodal(affine: Array, T: Array, groups: Sequence[IntArray], M) -> tuple[Arra
     for nodes in (*groups, inner):
         found = rows[nodes] - (rows[nodes] @ known) @ known.T
         found -= (found @ known) @ known.T
-        Q, R, pivots = qr(found.T, mode="economic", pivoting=True)
-        size = np.abs(np.diag(R))
-        rank = int((size > 1e-7 * size.max(initial=0.0)).sum())
-        rank = min(rank, basis.shape[1] - known.shape[1])
+        Q, R, pivots = qr(found.T, mode="economic", pivoting=True)  # pyright: ignore
+        size, rest = np.abs(np.diag(R)), basis.shape[1] - known.shape[1]
+        rank = rest if nodes is inner else min(rest, int((size > _ON_INTERFACE * size.max(initial=0.0)).sum()))
         places.append(np.arange(len(chosen), len(chosen) + rank, dtype=np.int32))
         chosen += nodes[pivots[:rank]].tolist()
-        known = np.column_stack([known, Q[:, :rank]])
-    functions = np.linalg.solve(basis[chosen].T, basis.T).T
+        known = np.column_stack([known, np.asarray(Q)[:, :rank]])
+    functions = np.asarray(np.linalg.solve(basis[chosen].T, basis.T).T, float)
     return functions, np.array(chosen, np.int32), places[:-1]
 
 
