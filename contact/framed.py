@@ -15,7 +15,7 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, connectivity, distinct_nodes
 from symplex.fem.assembly.pattern import IntArray
-from symplex.fem.energies.energy import RIGID, Array
+from symplex.fem.energies.energy import RIGID, Array, OptionalFunction
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.relative import DATA, ORIGIN, rotated
@@ -108,6 +108,10 @@ class MovingObstacleContact(ObstacleContact):
             law, length = obstacle.law
             self._shape, self._penalty = rotated(measure, properties.axes), (law, self.stiffness, length)
         self._radii = properties.radii
+
+    def has(self, optional: OptionalFunction) -> bool:
+        """Return whether it has an optional method: third derivatives of smooth surfaces are not known."""
+        return not (optional == "third" and self._smooth is not None) and super().has(optional)
 
     # -- local functions --------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Annotated, NamedTuple, Self, final
 
 import numpy as np
@@ -19,6 +20,8 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.energy import Invariance
 
 _SAMPLES = 2  # of each span of the spline, of which the nearest begins Newton's method
+_ROUND_OFF = 64.0 * np.finfo(float).eps  # of positions
+_SMALL = 1e-9  # of positions, below which an increment is none
 _STEPS, _TOLERANCE = 50, 1e-12  # of Newton's method; of a parameter's range
 
 
@@ -105,8 +108,15 @@ class SplineSurface(Obstacle):
         u, v = (np.linspace(0.0, 1.0, n) for n in given.shape[:2])
         along = make_interp_spline(u, given, degree)
         across = make_interp_spline(v, along.c.swapaxes(0, 1), degree)
-        self.__dict__["_spline"] = NdBSpline((along.t, across.t), across.c.swapaxes(0, 1).copy(), degree)
+        spline = NdBSpline((along.t, across.t), across.c.swapaxes(0, 1).copy(), degree)
         given.setflags(write=False)
+        # Of each piece between knots the coefficients [pu, pv, d + 1, d + 1, 3] of powers about its middle.
+        ends = tuple(np.unique(t) for t in (along.t, across.t))
+        middles = tuple(0.5 * (t[:-1] + t[1:]) for t in ends)
+        at = np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1)
+        powers = range(degree + 1)
+        pieces = [[spline(at, nu=(i, j)) / (factorial(i) * factorial(j)) for j in powers] for i in powers]
+        self.__dict__.update(_ends=ends, _middles=middles, _pieces=np.moveaxis(np.array(pieces), (0, 1), (2, 3)).copy())
         self.__dict__.update(points=given, degree=degree, flip=flip, dim=3)
         self.__dict__["_grid"] = np.stack(
             np.meshgrid(*(np.linspace(0.0, 1.0, _SAMPLES * (n - 1) + 1) for n in given.shape[:2]), indexing="ij"),
@@ -174,19 +184,35 @@ class SplineSurface(Obstacle):
         inside = np.clip(p, 0.0, 1.0)
         beyond = p - inside
         du, dv = beyond[:, :1], beyond[:, 1:]
+        index, powers = [], []
+        for axis in (0, 1):
+            t = inside[:, axis]
+            piece = np.clip(np.searchsorted(self._ends[axis], t, side="right") - 1, 0, len(self._middles[axis]) - 1)
+            index.append(piece)
+            powers.append(_powers(t - self._middles[axis][piece], self.degree))
+        pieces = self._pieces[index[0], index[1]]
+        across = [np.einsum("mj,mijc->mic", power, pieces) for power in powers[1]]
 
         def of(a: int, b: int) -> Array:
-            return self._spline(inside, nu=(a, b))
+            return np.einsum("mi,mic->mc", powers[0][a], across[b])
 
         u, v, uv = of(1, 0), of(0, 1), of(1, 1)
         return _Patch(
             of(0, 0) + du * u + dv * v + du * dv * uv,
             u + dv * uv,
             v + du * uv,
-            np.where(du == 0.0, of(2, 0) + (dv * of(2, 1) if dv.any() else 0.0), 0.0),
+            np.where(du == 0.0, of(2, 0) + dv * of(2, 1), 0.0),
             uv,
-            np.where(dv == 0.0, of(0, 2) + (du * of(1, 2) if du.any() else 0.0), 0.0),
+            np.where(dv == 0.0, of(0, 2) + du * of(1, 2), 0.0),
         )
+
+
+def _powers(t: Array, degree: int) -> list[Array]:
+    """Return the powers [m, d + 1] of t [m], and their first and second derivatives."""
+    k = np.arange(degree + 1)
+    first = np.where(k > 0, k, 0) * t[:, None] ** np.maximum(k - 1, 0)
+    second = np.where(k > 1, k * (k - 1), 0) * t[:, None] ** np.maximum(k - 2, 0)
+    return [t[:, None] ** k, first, second]
 
 
 def _forms(patch: _Patch, r: Array) -> tuple[Array, Array]:
@@ -255,6 +281,49 @@ class SplineContact(ObstacleContact):
         k = x.shape[1]
         return np.einsum("ma,mb,mij->maibj", signs, signs, H).reshape(len(x), 3 * k, 3 * k)
 
+    def discrete_gradient(self, x0: Array, x1: Array) -> Array:
+        """Return DG [m, k, 3] in N from x0 to x1 [m, k, 3]: ξ G, ξ = Δφ/Δg and G·Δd = Δg.
+
+        G is the normal at the middle of the increment Δd, corrected along it.
+        """
+        _, xi, G, _ = self._increment(x0, x1)
+        return self.shares(x0)[:, :, None] * (xi[:, None] * G)[:, None]
+
+    def discrete_hessian(self, x0: Array, x1: Array) -> Array:
+        """Return ∂DG/∂x1 [m, 3k, 3k] in N/m from x0 to x1 [m, k, 3]."""
+        end, xi, G, (rate, K) = self._increment(x0, x1)
+        H = rate[:, None, None] * np.einsum("mi,mj->mij", G, end.normals) + xi[:, None, None] * K
+        signs, k = self.shares(x0), x0.shape[1]
+        return np.einsum("ma,mb,mij->maibj", signs, signs, H).reshape(len(H), 3 * k, 3 * k)
+
+    def _increment(self, x0: Array, x1: Array) -> tuple[Closest, Array, Array, tuple[Array, Array]]:
+        """Return what the surface is at the end, ξ [m], G [m, 3], and the derivatives [m] and [m, 3, 3] of both."""
+        start, end = self._closest(x0), self._closest(x1)
+        (d0, d1), k = (_relative(x0), _relative(x1)), self.stiffness
+        g0, g1 = start.gaps, end.gaps
+        m0, m1 = np.minimum(g0, 0.0), np.minimum(g1, 0.0)
+        middle = self.obstacle.closest(0.5 * (d0 + d1))
+        delta, change = d1 - d0, g1 - g0
+        size = (delta**2).sum(axis=1)
+        moves = size > (_SMALL * np.abs(d1).max(initial=0.0)) ** 2
+        size = np.where(moves, size, 1.0)
+        left = change - (middle.normals * delta).sum(axis=1)
+        # Of third order in the increment; where that is round-off it would be noise over a small number.
+        known = np.abs(left) > _ROUND_OFF * np.maximum(np.abs(d0), np.abs(d1)).max(axis=1)
+        left = np.where(moves & known, left, 0.0)
+        along = delta / size[:, None]
+        G = middle.normals + left[:, None] * along
+        far = np.abs(change) > _SMALL * np.abs(middle.gaps) + np.finfo(float).tiny
+        quotient = np.where(far, change, 1.0)
+        xi = np.where(far, 0.5 * k * (m0 + m1) * ((m1 - m0) / quotient), k * np.minimum(middle.gaps, 0.0))
+        rate = np.where(far, (k * m1 - xi) / quotient, 0.5 * k * (middle.gaps < 0.0))
+        rate = np.where((g0 < 0.0) & (g1 < 0.0), 0.5 * k, rate)
+        half = 0.5 * middle.curvatures
+        turn = end.normals - middle.normals - np.einsum("mij,mi->mj", half, delta)
+        K = half + np.einsum("mi,mj->mij", along, np.where((moves & known)[:, None], turn, 0.0))
+        K += (left / size)[:, None, None] * (np.eye(3) - 2.0 * np.einsum("mi,mj->mij", delta, along))
+        return end, xi, G, (rate, K)
+
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
         """Add a form to what is assembled: of the nodes that are inside at one of the ends, as all others have none."""
         inside = np.zeros(len(self.nodes), bool)
@@ -284,4 +353,9 @@ class SplineContact(ObstacleContact):
         return np.tile([1.0, -1.0][: x.shape[1]], (len(x), 1))
 
     def _closest(self, x: Array) -> Closest:
-        return self.obstacle.closest(x[:, 0] if x.shape[1] == 1 else x[:, 0] - x[:, 1])
+        return self.obstacle.closest(_relative(x))
+
+
+def _relative(x: Array) -> Array:
+    """Return where nodes are as seen from their carriers, if they have one."""
+    return x[:, 0] if x.shape[1] == 1 else x[:, 0] - x[:, 1]
