@@ -123,6 +123,26 @@ def pinched_hemisphere() -> Iterator[Row]:
             yield Row(name, f"deflection, {n} a side", 0.094, 100.0 * u[a, 0])
 
 
+@problem(SHELLS, "NAFEMS LE3, hemisphere with point loads", source="NAFEMS: u_x(A) = 0.185 m", within=0.015)
+def nafems_le3() -> Iterator[Row]:
+    """R = 10 m, h = 4 cm, E = 68.25 GPa, ν = 0.3, 2 kN outward at A on x, inward at C on y; a quarter of three patches
+    of n × n elements.
+    """
+    for n in (4, 8, 16):
+        octant = sx.meshes.ball(10.0, (1, 2 * n), inner=9.0, symmetry="xyz")
+        used, quads = np.unique(octant.faces_of("outside")["quad"], return_inverse=True)
+        mesh = sx.Mesh(octant.points[used], {"quad": quads.reshape(-1, 4).astype(np.int32)})
+        p, held = mesh.points, np.zeros((len(used), 6), bool)
+        shell = shells(mesh, sheet(0.04, 68.25e9, 0.3), directors=p)
+        for axis in range(2):
+            held[near(p[:, axis], 0.0)] |= ACROSS[axis]
+        a, c, top = (node(p, *place) for place in 10.0 * np.eye(3))
+        held[top, 2] = True
+        # A linear problem: a thousandth of the force, so that the deflection is small.
+        u = deflections(shell, system(shell, held, {a: [2.0, 0.0, 0.0], c: [0.0, -2.0, 0.0]}))
+        yield Row(f"quad, {n} × {n}", "u_x(A) in m", 0.185, 1e3 * u[a, 0], within=np.inf if n < 8 else None)
+
+
 @problem(
     SHELLS,
     "Pinched cylinder with diaphragms",
