@@ -116,9 +116,10 @@ class SplineSurface(Obstacle):
         at = np.stack(np.meshgrid(*middles, indexing="ij"), axis=-1)
         powers = range(degree + 1)
         pieces = [[spline(at, nu=(i, j)) / (factorial(i) * factorial(j)) for j in powers] for i in powers]
-        self.__dict__.update(_ends=ends, _middles=middles, _pieces=np.moveaxis(np.array(pieces), (0, 1), (2, 3)).copy())
-        self.__dict__.update(points=given, degree=degree, flip=flip, dim=3)
-        self.__dict__["_grid"] = np.stack(
+        self._ends, self._middles = ends, middles
+        self._pieces = np.moveaxis(np.array(pieces), (0, 1), (2, 3)).copy()
+        self.points, self.degree, self.flip, self.dim = given, degree, flip, 3
+        self._grid = np.stack(
             np.meshgrid(*(np.linspace(0.0, 1.0, _SAMPLES * (n - 1) + 1) for n in given.shape[:2]), indexing="ij"),
             axis=-1,
         )
@@ -128,7 +129,7 @@ class SplineSurface(Obstacle):
         if not area.min() > 1e-9 * area.max():
             at = ", ".join(f"{x:.6g}" for x in patch.S[int(area.argmin())])
             raise InvalidSystem(f"SplineSurface: the surface has no normal at ({at}) m, where points coincide.")
-        self.__dict__["_tree"] = KDTree(patch.S)
+        self._tree = KDTree(patch.S)
 
     def sampled(self) -> Array:
         """Return points [p, q, 3] in m of the surface, twice as many each way as it is made of."""
@@ -247,6 +248,8 @@ class SplineContact(ObstacleContact):
     InvalidSystem
         If a node is named twice.
     """
+
+    obstacle: SplineSurface  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,

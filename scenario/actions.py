@@ -424,7 +424,7 @@ class Support(Timed):
         if self.cylindrical is not None and self.shift is not None:
             parts = [self.shift[_LOCAL.index(name)] for name in self.cylindrical.fixed]
             return np.repeat(parts, len(places))
-        u = displacements_at(self, places)
+        u = displacements_at(self, places)  # pyright: ignore[reportArgumentType]
         found = np.concatenate([np.einsum("mi,mi->m", n, u) for n in directions])
         if not np.abs(found).max(initial=0.0) > _ALONG * np.abs(u).max(initial=0.0):
             raise ScenarioError("its motion has no part along the directions that it holds; leave it out.")
