@@ -143,7 +143,7 @@ def nafems_le3() -> Iterator[Row]:
         yield Row(f"quad, {n} × {n}", "u_x(A) in m", 0.185, 1e3 * u[a, 0], within=np.inf if n < 8 else None)
 
 
-@problem(SHELLS, "NAFEMS LE5, Z-section cantilever", source="NAFEMS: σ_xx(A) = −108 MPa", within=0.06)
+@problem(SHELLS, "NAFEMS LE5, Z-section cantilever", source="NAFEMS: σ_xx(A) = −108 MPa", within=0.07)
 def nafems_le5() -> Iterator[Row]:
     """10 m long, web of 2 m, flanges of 1 m, h = 0.1 m, E = 210 GPa, ν = 0.3, clamped; a torque of 1.2 MN m by shear of
     0.6 MN in each flange; A on the edge of a flange, 2.5 m from the clamp; n elements across a flange. At folds the
