@@ -18,6 +18,7 @@ __all__, __getattr__, __dir__ = public(
         ".rigid": ("RigidContact",),
         ".rigid_bodies": ("RigidBodies",),
         ".rigid_body": ("RigidBody",),
+        ".spline_surfaces": ("SplineContact", "SplineSurface"),
         ".stiffness": ("contact_stiffness",),
         ".surfaces": ("Surface",),
     },

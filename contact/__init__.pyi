@@ -20,5 +20,7 @@ from symplex.contact.rigid_bodies import RigidBodies as RigidBodies
 from symplex.contact.rigid_body import RigidBody as RigidBody
 from symplex.contact.segments import SegmentContact as SegmentContact
 from symplex.contact.solid_obstacles import obstacle_mass as obstacle_mass
+from symplex.contact.spline_surfaces import SplineContact as SplineContact
+from symplex.contact.spline_surfaces import SplineSurface as SplineSurface
 from symplex.contact.stiffness import contact_stiffness as contact_stiffness
 from symplex.contact.surfaces import Surface as Surface

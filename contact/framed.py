@@ -9,12 +9,13 @@ import numpy as np
 from symplex.base.arguments import checked
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
+from symplex.contact.spline_surfaces import SplineContact, SplineSurface
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, connectivity, distinct_nodes
 from symplex.fem.assembly.pattern import IntArray
-from symplex.fem.energies.energy import RIGID, Array
+from symplex.fem.energies.energy import RIGID, Array, OptionalFunction
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.measures.relative import DATA, ORIGIN, rotated
@@ -98,11 +99,19 @@ class MovingObstacleContact(ObstacleContact):
             )
         stencils = np.column_stack([touching, np.tile(self.frame, (len(touching), 1))])
         self.nodes = connectivity("MovingObstacleContact", stencils.reshape(-1, 5))
-        measure = obstacle.measure.copy()
-        measure[ORIGIN:DATA] -= properties.center
-        law, length = obstacle.law
-        self._shape, self._penalty = rotated(measure, properties.axes), (law, self.stiffness, length)
+        self._smooth: SplineSurface | None = None
+        if isinstance(obstacle, SplineSurface):
+            self._smooth = obstacle.seen_from(properties.center, properties.axes)
+        else:
+            measure = obstacle.measure.copy()
+            measure[ORIGIN:DATA] -= properties.center
+            law, length = obstacle.law
+            self._shape, self._penalty = rotated(measure, properties.axes), (law, self.stiffness, length)
         self._radii = properties.radii
+
+    def has(self, optional: OptionalFunction) -> bool:
+        """Return whether it has an optional method: third derivatives of smooth surfaces are not known."""
+        return not (optional == "third" and self._smooth is not None) and super().has(optional)
 
     # -- local functions --------------------------------------------------------------------------------------
 
@@ -147,7 +156,9 @@ class MovingObstacleContact(ObstacleContact):
         """Return 𝓕̇ [m, 5, 5] in N/(m s) along velocities v [m, 5, 3] in m/s."""
         return self._bends(np.einsum("mkl,ml->mk", self._curvature(x), self._changes(x, v)))
 
-    def _seen(self, count: int) -> _Seen:
+    def _seen(self, count: int) -> _Seen | SplineContact:
+        if self._smooth is not None:
+            return SplineContact(np.arange(count), self._smooth, self.stiffness)
         return _Seen(count, self._shape, self._penalty)
 
     # -- y and its derivatives --------------------------------------------------------------------------------
@@ -192,6 +203,8 @@ class MovingObstacleContact(ObstacleContact):
         for q in form.positions(nodal):
             inside |= self.gaps(q) < 0.0
         rows = np.flatnonzero(inside)
+        if not len(rows):
+            return
         nodes = self.nodes[rows]
         local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
         forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)

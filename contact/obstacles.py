@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, final
+from typing import Annotated, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ class Obstacle(Summarized):
     dim: int  # dimension of space
     measure: Array  # the measure (see `symplex.fem.measures.relative`) of a position that the gap is made of
     law: tuple[int, float]  # the law that the penalty ½ k ⟨−g⟩² is of the measure, and its length
+    compiled: ClassVar[bool] = True  # whether it has a measure and a law, of which kernels know
     slope: float = 1.0  # |∂g/∂x|: 1 where g is a distance in m
 
     def _set(self, **attributes: Any) -> None:

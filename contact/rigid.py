@@ -115,6 +115,8 @@ class RigidContact(MeasureEnergy, ObstacleContact):
     """
 
     def __init__(self, nodes: Nodes, obstacle: Obstacle, stiffness: float | ContactLaw, carrier: int | None = None):
+        if not obstacle.compiled:
+            raise InvalidSystem(f"RigidContact: a {type(obstacle).__name__} has its own contact; take SplineContact.")
         self.obstacle, self.carrier = obstacle, carrier
         self.law = stiffness if isinstance(stiffness, ContactLaw) else None
         given = stiffness.stiffness if isinstance(stiffness, ContactLaw) else stiffness

@@ -691,6 +691,45 @@ inside = true
 stiffness = 1e6
 """,
         ],
+        "spline": [
+            """
+[[obstacle]]
+name = "die"
+kind = "spline"
+map = ["u", "v", "-0.3 - 0.01*cos(20*u)"]
+u = [0, 1]
+v = [-0.2, 0.4]
+cells = [12, 4]
+degree = 3
+stiffness = 1e6
+friction = 0.1
+displacement = [0, 0, 0.01]
+history = { kind = "smooth-ramp", duration = 1e-3 }
+""",
+            """
+[[obstacle]]
+name = "sheet"
+kind = "spline"
+points = [
+    [[0, 0, 0], [0, 1, 0], [0, 2, 0], [0, 3, 0]],
+    [[1, 0, 0], [1, 1, 0.1], [1, 2, 0.1], [1, 3, 0]],
+    [[2, 0, 0], [2, 1, 0.1], [2, 2, 0.1], [2, 3, 0]],
+    [[3, 0, 0], [3, 1, 0], [3, 2, 0], [3, 3, 0]],
+]
+flip = true
+translate = [-1, -1, 2]
+stiffness = 1e6
+""",
+            """
+[[obstacle]]
+name = "stamp"
+kind = "spline"
+file = "stamp.csv"                 # x, y, z of four rows, one after the other
+rows = 4
+translate = [0, 0, -1]
+penalty = 1e-6
+""",
+        ],
         "capsule": [
             """
 [[obstacle]]

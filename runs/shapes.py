@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
+from symplex.contact.spline_surfaces import SplineSurface
 from symplex.fem.energies.energy import Array
 from symplex.meshes.series.series import Block
 from symplex.scenario.integrators import axes_along
@@ -35,6 +36,11 @@ def surface_of(obstacle: Obstacle, points: Array) -> _Surface:
             return _capsule(obstacle)
         case Box():
             return _block(obstacle)
+        case SplineSurface():
+            x = obstacle.sampled()
+            number = np.arange(x.shape[0] * x.shape[1], dtype=np.int32).reshape(x.shape[:2])
+            corners = [number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]]
+            return x.reshape(-1, 3), {"quad": np.stack(corners, axis=-1).reshape(-1, 4)}
     raise TypeError(f"no surface is known of a {type(obstacle).__name__}")
 
 

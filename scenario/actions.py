@@ -222,12 +222,15 @@ def _plane(value: Any) -> Plane:
     return Plane(as_triple(at * normal), as_triple(normal), axis)
 
 
-def formulas(value: Any) -> tuple[str, str, str]:
-    """Return three formulas in x, y and z."""
+def formulas(value: Any, names: str = "xyz") -> tuple[str, str, str]:
+    """Return three formulas in x, y and z, or other letters."""
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(one, str) for one in value):
-        raise refused("three formulas of x, y and z (m), as ['0.01*x', '0', '-0.003*z']", value)
+        example = ", ".join(
+            f"'{factor}*{name}'" for factor, name in zip((0.01, 0, -0.003), (*names, *names), strict=False)
+        )
+        raise refused(f"three formulas of {', '.join(names)} (m), as [{example}]", value)
     for one in value:
-        check_formula(one, "xyz")
+        check_formula(one, names)
     return value[0], value[1], value[2]
 
 
@@ -422,7 +425,7 @@ class Support(Timed):
         if self.cylindrical is not None and self.shift is not None:
             parts = [self.shift[_LOCAL.index(name)] for name in self.cylindrical.fixed]
             return np.repeat(parts, len(places))
-        u = displacements_at(self, places)
+        u = displacements_at(self, places)  # pyright: ignore[reportArgumentType]
         found = np.concatenate([np.einsum("mi,mi->m", n, u) for n in directions])
         if not np.abs(found).max(initial=0.0) > _ALONG * np.abs(u).max(initial=0.0):
             raise ScenarioError("its motion has no part along the directions that it holds; leave it out.")

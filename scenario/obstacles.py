@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import declared
-from symplex.base.quantities import ZERO, Name, Triple, lengths, nonzero, positive, vector
+from symplex.base.quantities import (
+    ZERO,
+    FilePath,
+    Name,
+    Quantity,
+    Triple,
+    counts,
+    lengths,
+    nonzero,
+    numbers,
+    positive,
+    refused,
+    vector,
+    whole,
+)
 from symplex.contact.obstacles import Box, Capsule, Cylinder, HalfSpace, Obstacle, Sphere
+from symplex.contact.spline_surfaces import SplineSurface
+from symplex.errors import ScenarioError
+from symplex.fem.assembly.pattern import Array
+from symplex.scenario.actions import formulas
+from symplex.scenario.definitions import formula_at
 from symplex.scenario.friction import FrictionTable
+from symplex.scenario.prescribed import read_numbers
 from symplex.scenario.rigid import SurfaceTable
 from symplex.scenario.rigid_motion import RigidMotionTable
 from symplex.scenario.table import TOUCHED, Rotation, TouchingName, one_of
@@ -186,12 +208,99 @@ class BoxTable(_ObstacleTable):
         return self.center
 
 
-ShapedTable = HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable  # with a gap in closed form
+def _grid(value: Any) -> tuple[tuple[Triple, ...], ...]:
+    """Return rows of places, all as long."""
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(row, list | tuple) for row in value):
+        raise refused("rows of places, [[[x, y, z], …], …]", value)
+    rows = tuple(tuple(vector("m").check(place) for place in row) for row in value)
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"must have rows of one length, got {sorted({len(row) for row in rows})} places")
+    return rows
+
+
+def _range(value: Any) -> tuple[float, float]:
+    first, last = numbers("", 2).check(value)
+    if not first < last:
+        raise refused("two ascending numbers", value)
+    return first, last
+
+
+class SplineTable(_ObstacleTable):
+    """What is behind a smooth surface, a bicubic spline through a grid of points: one of CAD, or given by formulas.
+
+    Nodes are pushed out along its normals, found at the nearest point. The free side is that to which the first
+    direction (u, from row to row) × the second one (v, along a row) points. Beyond its edges it goes on along its
+    tangents. It can have no mass; it turns about its origin.
+    """
+
+    kind: Literal["spline"]
+    points: Annotated[
+        tuple[tuple[Triple, ...], ...] | None,
+        Quantity(_grid, "m", "rows of places"),
+        "Rows of points of the surface, four rows of four at least.",
+    ] = None
+    file: Annotated[FilePath | None, "File of these instead, a line `x, y, z` for each, row after row."] = None
+    rows: Annotated[int | None, whole(4, 10_000), "How many rows the file has."] = None
+    map: Annotated[
+        tuple[str, str, str] | None,
+        Quantity(partial(formulas, names="uv"), "m", "three formulas of u, v"),
+        'Or x, y and z by formulas, such as `["u", "v", "0.01*cos(20*u)"]`.',
+    ] = None
+    u: Annotated[tuple[float, float], Quantity(_range, "", "two numbers"), "From where to where u goes."] = (0.0, 1.0)
+    v: Annotated[tuple[float, float], Quantity(_range, "", "two numbers"), "From where to where v goes."] = (0.0, 1.0)
+    cells: Annotated[
+        tuple[int, int], counts(1000, 3, of=2), "Pieces along u and v of the spline through the formulas."
+    ] = (20, 20)
+    degree: Annotated[int, declared(SplineSurface, "degree")] = 3
+    flip: Annotated[bool, "The free side is the other one."] = False
+    translate: Annotated[Triple, vector("m"), "Where its origin is."] = ZERO
+
+    def _check_source(self) -> None:
+        source = one_of(self, ["points", "file", "map"], "source")
+        if source != "map":
+            self.refuse_unused("u", "v", "cells", goes_with=f"map, not with {source}")
+        if (self.rows is None) == (source == "file"):
+            raise ValueError("rows goes with file, and file needs it: how many rows of points it has")
+        self._require_no_mass("a surface has no volume")
+
+    @property
+    def middle(self) -> Triple:
+        """Its origin."""
+        return self.translate
+
+    def grid(self, folder: Path) -> Array:
+        """Return its points [r, c, 3] in m, without the translation; files are looked for in a folder.
+
+        Raises
+        ------
+        ScenarioError
+            If a file cannot be read, or a formula has no value.
+        """
+        if self.points is not None:
+            return np.array(self.points)
+        if self.file is not None and self.rows is not None:
+            places = np.array(read_numbers(folder / self.file, self.file, 3, "x, y and z (m)"))
+            if len(places) % self.rows:
+                raise ScenarioError(
+                    f"{self.file} has {len(places)} points, which are no {self.rows} rows of one length."
+                )
+            return places.reshape(self.rows, -1, 3)
+        u, v = (np.linspace(*ends, n + 1) for ends, n in zip((self.u, self.v), self.cells, strict=True))
+        at = {"u": np.repeat(u, len(v)).tolist(), "v": np.tile(v, len(u)).tolist()}
+        return np.column_stack([formula_at(one, at) for one in self.map or ()]).reshape(len(u), len(v), 3)
+
+
+ShapedTable = (
+    HalfSpaceTable | SphereTable | CylinderTable | CapsuleTable | BoxTable | SplineTable
+)  # with a gap in closed form
 ObstacleTable = ShapedTable | SurfaceTable
 
 
-def obstacle_of(table: ShapedTable, origin: ArrayLike = ZERO) -> Obstacle:
-    """Return the obstacle that a table describes, as seen from a point in m, such as the node that carries it."""
+def obstacle_of(table: ShapedTable, origin: ArrayLike = ZERO, folder: Path = Path()) -> Obstacle:
+    """Return the obstacle that a table describes, as seen from a point in m, such as the node that carries it.
+
+    Files are looked for in a folder.
+    """
 
     def seen(place: Triple) -> np.ndarray:
         return np.array(place) - np.asarray(origin)
@@ -208,3 +317,5 @@ def obstacle_of(table: ShapedTable, origin: ArrayLike = ZERO) -> Obstacle:
         case BoxTable():
             axes = None if table.rotate is None else table.rotate.matrix.T
             return Box(seen(table.center), table.size, axes, table.inside)
+        case SplineTable():
+            return SplineSurface(table.grid(folder) + seen(table.translate), table.degree, table.flip)

@@ -21,6 +21,7 @@ from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.contact.rigid_bodies import RigidBodies
 from symplex.contact.rigid_body import RigidBody, motion_of
 from symplex.contact.solid_obstacles import obstacle_mass
+from symplex.contact.spline_surfaces import SplineContact, SplineSurface
 from symplex.contact.surfaces import Surface
 from symplex.errors import ScenarioError
 from symplex.fem.actions.support_motion import SupportMotion
@@ -152,6 +153,8 @@ class RigidNodeSets:
         Of beams and shells that may touch something.
     driven : sequence of str
         The supports that move in directions that are not along the axes.
+    folder : Path
+        Where files are looked for.
 
     Attributes
     ----------
@@ -173,7 +176,9 @@ class RigidNodeSets:
         framed: bool,
         skins: Mapping[str, FollowingSurface],
         driven: Sequence[str] = (),
+        folder: Path = Path(),
     ):
+        self._folder = folder
         self._of_bodies, self.framed = n_nodes, framed
         self.drivers = {name: n_nodes + k for k, name in enumerate(driven)}
         self.n_nodes = n_nodes + len(self.drivers)
@@ -328,11 +333,12 @@ class RigidNodeSets:
     def obstacle_contact(self, table: ShapedTable, touching: IntArray) -> ObstacleContact:
         """Return the contact of points with an obstacle."""
         rigid_set, stiffness = self.rigid_sets.get(table.name), table.contact_stiffness
-        if rigid_set is None:
-            return RigidContact(touching, obstacle_of(table), stiffness)
-        if rigid_set.properties is None:
-            return RigidContact(touching, obstacle_of(table, rigid_set.center), stiffness, int(rigid_set.nodes[0]))
-        return MovingObstacleContact(touching, obstacle_of(table), stiffness, rigid_set.nodes, rigid_set.properties)
+        carried = rigid_set is not None and rigid_set.properties is None
+        obstacle = obstacle_of(table, rigid_set.center if rigid_set is not None and carried else ZERO, self._folder)
+        if rigid_set is not None and rigid_set.properties is not None:
+            return MovingObstacleContact(touching, obstacle, stiffness, rigid_set.nodes, rigid_set.properties)
+        kind = SplineContact if isinstance(obstacle, SplineSurface) else RigidContact
+        return kind(touching, obstacle, stiffness, int(rigid_set.nodes[0]) if rigid_set is not None else None)  # pyright: ignore
 
     def of_points(self, energy: Energy) -> Energy | InterpolatedEnergy | ChangingInterpolatedEnergy:
         """Return an energy of points as one of nodes: the same, if it is of nodes already."""
@@ -412,7 +418,7 @@ def rigid_sets_of(
                 try_(here, _require_steps, tables_of_stage(tables, k).integrator)
     in_order = {table.name: rigid[table.name] for table in tables.rigid if table.name in rigid}
     driven = [str(table.name) for _, table in tables.entries(Support) if table.is_oblique and table.moves]
-    return RigidNodeSets(tables.shaped, in_order, n_nodes, framed, skins, driven)
+    return RigidNodeSets(tables.shaped, in_order, n_nodes, framed, skins, driven, folder)
 
 
 def _require_steps(table: IntegratorTable) -> None:

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import ellipeinc, ellipk, ellipkinc
 
 import symplex as sx
-from verification_manual.models import Array, Block
+from verification_manual.models import Block
 from verification_manual.problem import Row, problem
 
 LARGE = "Large rotations and strains"
@@ -73,19 +73,14 @@ def euler_column() -> Iterator[Row]:
     LARGE, "Torsion of a rubber cylinder", source="Rivlin: M = πμψa⁴/2, N = −πμψ²a⁴/4 (incompressible)", within=0.02
 )
 def rivlin_torsion() -> Iterator[Row]:
-    """Radius 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends of fixed distance and radius; 6 × 6
-    elements mapped to a disc; reactions.
+    """Radius 1, length 1, μ = 1, K = 1000, twisted by ψ = 0.5 and 1 between ends of fixed distance and radius; 48
+    elements in the section; reactions.
     """
-
-    def disc(u: Array) -> Array:
-        x, y = u[:, 0], u[:, 1]
-        return np.column_stack([x * np.sqrt(1.0 - y * y / 2.0), y * np.sqrt(1.0 - x * x / 2.0), u[:, 2]])
-
     law = sx.material("isochoric-neo-hookean", c10=0.5, K=1000.0, density=1.0)
-    block = Block("hexahedron20", (2.0, 2.0, 0.5), (6, 6, 2), law, shape=lambda u: disc(u - [1.0, 1.0, 0.0]))
+    block = Block.of(sx.meshes.cylinder(1.0, 0.5, (2, 16, 2), order=2), law)
     x = block.points
-    ends = (block.box[:, 2] == 0.0) | (block.box[:, 2] == 0.5)
-    end = block.box[:, 2] == 0.5
+    end = x[:, 2] == 0.5
+    ends = end | (x[:, 2] == 0.0)
     for psi in (0.5, 1.0):
         angle = psi * x[:, 2]
         c, s = np.cos(angle), np.sin(angle)
@@ -105,14 +100,7 @@ def rivlin_torsion() -> Iterator[Row]:
     within=0.03,
 )
 def thick_sphere() -> Iterator[Row]:
-    """Radii 1 and 2, the inner one stretched by λ; a third of an octant, pressure from reactions; K = 1000 μ."""
-
-    def third(u: Array) -> Array:
-        # A cube's face in a cone: y/x and z/x from −1 to 1, one sixth of the sphere; r from 1 to 2.
-        a, b = np.tan(0.25 * np.pi * u[:, 1]), np.tan(0.25 * np.pi * u[:, 2])
-        n = np.column_stack([np.ones(len(u)), a, b])
-        return (1.0 + u[:, 0])[:, None] * n / np.linalg.norm(n, axis=1)[:, None]
-
+    """Radii 1 and 2, the inner one stretched by λ; an octant, pressure from reactions; K = 1000 μ."""
     law = sx.material("isochoric-neo-hookean", c10=0.5, K=1000.0, density=1.0)
 
     def pressure(y: float) -> float:
@@ -120,29 +108,15 @@ def thick_sphere() -> Iterator[Row]:
         outer = ((y**3 + 7.0) / 8.0) ** (1.0 / 3.0)
         return (2.0 / outer + 0.5 / outer**4) - (2.0 / y + 0.5 / y**4)
 
-    mesh = Block("hexahedron20", (1.0, 1.0, 1.0), (4, 2, 2), law, shape=third)
-    x, radius = mesh.points, np.linalg.norm(mesh.points, axis=1)
-    inner = mesh.box[:, 0] == 0.0
-    fixed = np.repeat(inner[:, None], 3, axis=1)
-    fixed[mesh.box[:, 1] == 0.0, 1] = fixed[mesh.box[:, 2] == 0.0, 2] = True
+    block = Block.of(sx.meshes.ball(2.0, (4, 4), inner=1.0, symmetry="xyz", order=2), law)
+    x, radius = block.points, np.linalg.norm(block.points, axis=1)
+    inner = block.mesh.nodes_of("inside")
+    fixed = np.abs(x) < 1e-12
+    fixed[inner] = True
     for y in (1.2, 1.5, 2.0):
         grown = np.cbrt(radius**3 + y**3 - 1.0)
-        # On the cone's other sides, y = x and z = x, springs keep nodes in these planes.
         start = x * (grown / radius)[:, None]
-        planes = {
-            f"plane {k}": sx.measures.Penalty(
-                sx.measures.OnPlane(
-                    np.flatnonzero(mesh.box[:, k] == 1.0), (0.0, 0.0, 0.0), np.eye(3)[k] - np.eye(3)[0]
-                ),
-                1e4,
-            )
-            for k in (1, 2)
-        }
-        system = mesh.system(fixed, **planes)
-        state = sx.equilibria.static_equilibrium(system, start).state
-        force = -mesh.solid.gradient(state.q[mesh.solid.nodes])
-        total = np.zeros_like(x)
-        np.add.at(total, mesh.solid.nodes, force)
-        area = np.pi / 6.0 * y**2  # a 24th of 4π y²
-        push = -np.sum(total[inner] * x[inner])
-        yield Row("hexahedron20", f"p/μ at λ = {y}", pressure(y), push / area)
+        state = sx.equilibria.static_equilibrium(block.system(fixed), start).state
+        force = block.system(None).gradient(state.q)
+        push = np.sum(force[inner] * x[inner])
+        yield Row("hexahedron20", f"p/μ at λ = {y}", pressure(y), push / (0.5 * np.pi * y**2))

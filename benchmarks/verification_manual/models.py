@@ -52,6 +52,15 @@ class Block:
         self.cells, self.law = self.mesh.cells[cells_of(kind)], law
         self.solid = sx.Solid(self.points, self.cells, law, formulation=kind.partition(" ")[2] or None)
 
+    @classmethod
+    def of(cls, mesh: Mesh, law: sx.Material) -> Block:
+        """Return the body of a mesh with one type of elements."""
+        new = cls.__new__(cls)
+        (kind,) = mesh.volume_types
+        new.mesh, new.box, new.points, new.law = mesh, mesh.points, mesh.points, law
+        new.cells, new.solid = mesh.cells[kind], sx.Solid(mesh.points, mesh.cells[kind], law)
+        return new
+
     def mass(self, consistent: bool = True):
         """Return the mass, a matrix or lumped."""
         of = sx.consistent_mass if consistent else sx.lumped_mass

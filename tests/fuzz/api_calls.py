@@ -1102,6 +1102,21 @@ def calls() -> dict[str, Call]:
             frame=[4, 5, 6, 7],
             properties=sx.contact.obstacle_mass(sx.Sphere((0.0, 0.0, -3.0), 1.0), mass=1.0),
         ),
+        "SplineSurface": _call(
+            sx.contact.SplineSurface,
+            lambda made: finite(made.gap(POINTS)),
+            points=[[[x, y, -3.0] for y in range(4)] for x in range(4)],
+            degree=3,
+            flip=False,
+        ),
+        "SplineContact": _call(
+            sx.contact.SplineContact,
+            carry,
+            nodes=[0, 1],
+            obstacle=sx.contact.SplineSurface([[[x, y, -3.0] for y in range(4)] for x in range(4)]),
+            stiffness=10.0,
+            carrier=2,
+        ),
         "obstacle_mass": _call(
             sx.contact.obstacle_mass, ignore, obstacle=sx.Sphere((0.0, 0.0, -3.0), 1.0), density=1.0, mass=None
         ),

@@ -61,13 +61,14 @@ def _obstacles() -> Iterator[tuple[str, Data]]:
         "cylinder": {"point": [0.05, 0.05, 0], "axis": [0, 0, 1], "radius": 3.0, "inside": True},
         "capsule": {"start": [-1, 0, -0.7], "end": [1, 0, -0.7], "radius": 0.2, "inside": False},
         "box": {"center": [0, 0, -0.8], "size": [1, 1, 0.2], "inside": False},
+        "spline": {"map": ["u", "v", "0.1*u*v - 0.3"], "u": [-1, 1], "v": [-1, 1], "cells": [3, 3]},
         "surface": {"mesh": {"sphere": 0.05, "refinements": 1}, "translate": [-0.4, 0, 0.1]},
     }
     for kind, shape in shapes.items():
         still = {"name": kind.replace("-", " "), "kind": kind, "stiffness": 1e3} | shape
         yield kind, {"obstacle": [still]}
         yield f"{kind}, driven", {"obstacle": [still | {"displacement": [0, 0, 0.01], "history": SINE}]}
-        if kind not in ("half-space", "cylinder"):  # which have no end, and so no mass
+        if kind not in ("half-space", "cylinder", "spline"):  # which have no end, and so no mass
             yield f"{kind}, free", {"obstacle": [still | {"mass": 2, "velocity": [0, 0, -1]}]}
     rough = FLOOR | {"name": "rough", "friction": 0.3, "slip_speed": 0.01}
     yield "half-space, rough", {"obstacle": [rough]}

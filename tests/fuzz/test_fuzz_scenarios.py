@@ -50,7 +50,11 @@ ROUND = {
 }
 BRICK = {"name": "brick", "kind": "box", "center": [0, 0, -0.6], "size": [1, 1, 1], "inside": False}
 BRICK |= {"rotate": {"axis": [0, 0, 1], "degrees": 30}}
-SHAPES = [shape | {"stiffness": 1e3} for shape in (PIPE, ROUND, BRICK)]
+DISH = {"name": "dish", "kind": "spline", "map": ["u", "v", "u*v - 0.3"], "u": [-1, 1], "v": [-1, 1], "cells": [3, 3]}
+SHEET = {"name": "sheet", "kind": "spline", "flip": False, "degree": 3, "translate": [-1, -1, -0.4]}
+SHEET |= {"points": [[[x, y, 0.1 * x * y] for y in range(4)] for x in range(4)]}
+FILED = {"name": "filed", "kind": "spline", "file": "sheet.csv", "rows": 4, "translate": [-1, -1, -0.6]}
+SHAPES = [shape | {"stiffness": 1e3} for shape in (PIPE, ROUND, BRICK, DISH, SHEET, FILED)]
 FLYING = BRICK | {"name": "flying", "center": [0.05, 0.05, 0.7], "inside": False, "velocity": [0, 0, -5], "mass": 2}
 FLYING |= {"angular_velocity": [1, 2, 3], "stiffness": 1e3}
 STAMP = BRICK | {"name": "stamp", "center": [0.05, 0.05, 0.61], "displacement": [0, 0, -0.02], "stiffness": 1e3}
@@ -824,6 +828,7 @@ def furnish(folder: Path) -> None:
     reduce_body(Scenario.parse(toml(data)))[0].save(folder / "rod.npz")
     (folder / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n", "utf-8")
     (folder / "members.csv").write_text("0,1\n1,2\n", "utf-8")
+    (folder / "sheet.csv").write_text("\n".join(f"{x},{y},0" for x in range(4) for y in range(4)), "utf-8")
     ends = np.array([[0, 1], [1, 2]], np.int32)
     bars = Mesh(np.eye(3), {"line": ends}, {"main": {"line": np.array([0, 1], np.int32)}})
     save_mesh(bars, folder / "bars.msh")

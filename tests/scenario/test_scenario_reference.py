@@ -104,6 +104,7 @@ def test_examples_are_valid(key, word, tmp_path):
     (tmp_path / "record.csv").write_text("t (s),factor\n0,0\n0.5,0.5\n1,1\n")
     (tmp_path / "spectrum.csv").write_text("f (Hz),S_a (g)\n1,0.2\n10,0.5\n50,0.2\n")
     (tmp_path / "part.msh").write_text(PART)
+    (tmp_path / "stamp.csv").write_text("\n".join(f"{x},{y},{0.1 * x * y}" for x in range(4) for y in range(4)))
     (tmp_path / "frame.msh").write_text(FRAME)
     (tmp_path / "skin.msh").write_text(FACES)
     reduce_body(Scenario.parse(scenario_with(HOST["beam"])))[0].save(tmp_path / "rod.npz")
