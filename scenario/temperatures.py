@@ -10,8 +10,8 @@ import numpy as np
 
 from symplex.base.quantities import FilePath, Name, Quantity, Text, number, refused
 from symplex.errors import ScenarioError
+from symplex.fem.actions.thermal_load import ThermalLoad
 from symplex.fem.energies.energy import Array
-from symplex.fem.solids.thermal_load import ThermalLoad
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History
 from symplex.scenario.definitions import check_formula, formula_at

@@ -21,6 +21,7 @@ __all__, __getattr__, __dir__ = public(
         ".mass_scaling": ("ScaledMass", "scaled_mass"),
         ".support_motion": ("SupportMotion", "SupportRotation", "SupportTranslation"),
         ".supports": ("fixed_mask",),
+        ".thermal_load": ("ThermalLoad",),
         ".time_function": ("TimeFunction",),
     },
 )

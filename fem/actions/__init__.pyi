@@ -28,6 +28,7 @@ from symplex.fem.actions.support_motion import SupportMotion as SupportMotion
 from symplex.fem.actions.support_motion import SupportRotation as SupportRotation
 from symplex.fem.actions.support_motion import SupportTranslation as SupportTranslation
 from symplex.fem.actions.supports import fixed_mask as fixed_mask
+from symplex.fem.actions.thermal_load import ThermalLoad as ThermalLoad
 from symplex.fem.actions.time_function import TimeFunction as TimeFunction
 from symplex.fem.energies.differentiable_load import DifferentiableLoad as DifferentiableLoad
 from symplex.fem.energies.inelastic import Inelastic as Inelastic

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked
 from symplex.base.fields import OF_SOLIDS
 from symplex.errors import InvalidSystem
+from symplex.fem.actions.thermal_load import ThermalLoad
 from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.nodes import node_indices
 from symplex.fem.assembly.pattern import Array, IntArray
@@ -20,7 +21,6 @@ from symplex.fem.outputs import tensors
 from symplex.fem.outputs.points import SolidPoints
 from symplex.fem.solids.plastic import Flowing, solids_in
 from symplex.fem.solids.solid import Solid
-from symplex.fem.solids.thermal_load import ThermalLoad
 from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.fem.system import State, System
 

@@ -12,7 +12,6 @@ __all__, __getattr__, __dir__ = public(
         ".materials": ("LinearElastic", "Material", "MooneyRivlin", "NeoHookean", "SaintVenantKirchhoff"),
         ".plastic": ("Plastic",),
         ".solid": ("Solid",),
-        ".thermal_load": ("ThermalLoad",),
         ".viscoelastic": ("Viscoelastic",),
         ".viscous_stress": ("ViscousStress",),
     },

@@ -14,6 +14,5 @@ from symplex.fem.solids.materials import NeoHookean as NeoHookean
 from symplex.fem.solids.materials import SaintVenantKirchhoff as SaintVenantKirchhoff
 from symplex.fem.solids.plastic import Plastic as Plastic
 from symplex.fem.solids.solid import Solid as Solid
-from symplex.fem.solids.thermal_load import ThermalLoad as ThermalLoad
 from symplex.fem.solids.viscoelastic import Viscoelastic as Viscoelastic
 from symplex.fem.solids.viscous_stress import ViscousStress as ViscousStress

@@ -1018,7 +1018,7 @@ def calls() -> dict[str, Call]:
             stiffness=10.0,
         ),
         "ThermalLoad": _call(
-            sx.solids.ThermalLoad,
+            sx.actions.ThermalLoad,
             lambda made: finite(made(0.5, POINTS, V)),
             solid=ELASTIC,
             thermal_strain=np.full(len(POINTS), 1e-3),

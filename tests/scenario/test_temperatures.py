@@ -64,7 +64,7 @@ def test_a_history_is_a_load_whose_work_is_reported(tmp_path):
     found = problem(tmp_path, text)
     sx.simulate(found.scenario, output=tmp_path / "out", pictures=False)
     assert "work_warming" in (tmp_path / "out" / "history.csv").read_text()
-    assert isinstance(found.system.loads["warming"], sx.solids.ThermalLoad)
+    assert isinstance(found.system.loads["warming"], sx.actions.ThermalLoad)
     end = found.state
     for state in sx.march(found.system, found.integrator, found.state, [2e-5]):
         end = state

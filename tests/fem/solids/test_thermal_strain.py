@@ -146,7 +146,7 @@ def heated(law, kind="hexahedron", **options):
     base = np.full(len(x), 1e-3)
     solid = sx.Solid(x, mesh.cells[kind], law, thermal_strain=base)
     change = 1e-3 * (1.0 + x[:, 0])
-    load = sx.solids.ThermalLoad(solid, change, ([0.0, 1e-3], [0.0, 1.0]))
+    load = sx.actions.ThermalLoad(solid, change, ([0.0, 1e-3], [0.0, 1.0]))
     fixed = np.repeat((np.isclose(x[:, 0], 0.0) | np.isclose(x[:, 0], 1.0))[:, None], 3, axis=1)
     mass = sx.lumped_mass(x, solid.nodes, 7800.0, len(x))
     system = sx.System(mass, {"body": solid}, fixed=fixed, loads={"heat": load})
@@ -231,4 +231,4 @@ def test_thermal_strains_that_do_not_fit_are_refused(strain):
     if len(strain) == 3 or np.isnan(strain).any():
         solid = sx.Solid(mesh.points, mesh.cells["hexahedron"], LINEAR)
         with pytest.raises(sx.errors.InvalidSystem, match="12 finite numbers"):
-            sx.solids.ThermalLoad(solid, strain)
+            sx.actions.ThermalLoad(solid, strain)
