@@ -166,19 +166,18 @@ def displacements_of(path: Path) -> Fields:
 
 
 def eigenvalues_of(path: Path) -> tuple[dict[int, list[float]], dict[int, list[float]]]:
-    """Return natural frequencies, in cycles per time, and buckling factors of a .dat file by step."""
+    """Return natural frequencies, in cycles per time, and buckling factors of a .dat file, by the number of the table.
+
+    Steps of one kind have a table each, in their order, but those of several nodal diameters one for each of these.
+    """
     frequencies: dict[int, list[float]] = {}
     factors: dict[int, list[float]] = {}
-    step, table = 0, None
+    table: list[float] | None = None
     for line in path.read_text(errors="replace").splitlines():
-        if head := re.match(r"\s*S T E P\s+(\d+)", line):
-            step, table = int(head[1]), None
-        elif "E I G E N V A L U E   O U T P U T" in line:
-            step = max(step, 1)
-            table = frequencies.setdefault(step, [])
+        if "E I G E N V A L U E   O U T P U T" in line:
+            table = frequencies.setdefault(len(frequencies) + 1, [])
         elif "B U C K L I N G   F A C T O R" in line:
-            step = max(step, 1)
-            table = factors.setdefault(step, [])
+            table = factors.setdefault(len(factors) + 1, [])
         elif re.match(r"\s*(P A R T I C|E F F E C T)", line):
             table = None
         elif table is not None and len(row := line.split()) in (2, 5, 6) and row[0].isdecimal():
@@ -308,13 +307,22 @@ def work(path: Path, record: Record, limit: float) -> Record:
             reading = read_deck(path)
             steps, nodes = reading.deck.steps, {*reading.mesh.numbered.ids.tolist()}
             record.steps, record.opened = len(steps), [*imported.scenarios]
-            if imported.reasons and len(record.opened) < len(steps):
+            if imported.reasons and (len(record.opened) < len(steps) or not steps):
                 record.reason = f"*{imported.reasons[0].keyword}: {imported.reasons[0].why}"
             results: Any = ({}, {}, {})
             if shutil.which("ccx"):
                 record.ccx, fields, *others = run_calculix(text, limit)
                 # Those that are not in the deck are in the middle of elements here, and something else there.
                 results = {key: {n: table[n] for n in nodes & table.keys()} for key, table in fields.items()}, *others
+            fields, *tables = results
+            of_kind = [[s.number for s in steps if s.procedure == kind] for kind in ("frequency", "buckle")]
+            results = (
+                fields,
+                *(
+                    {step: table[k] for k, step in enumerate(numbers, start=1) if k in table}
+                    for table, numbers in zip(tables, of_kind, strict=True)
+                ),
+            )
             for step in record.opened:
                 before = sum(s.period for s in steps[: step - 1] if s.procedure != "frequency" and not s.perturbation)
                 path_along = 'kind = "static"\ndt' in imported.scenarios[step].read_text()

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.decks.cyclic import add_cyclic, is_complex
-from symplex.decks.deck import Deck
+from symplex.decks.deck import Deck, RigidGroup
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.mean_nodes import MeanNode
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid
+from symplex.decks.rigid import add_distributed, add_multi_point, add_rigid, rotation_dofs
 from symplex.decks.rows import TURNS, Array, Dof, Rows
 from symplex.decks.state import Acting, local_axes
 from symplex.decks.tied import add_tie
@@ -28,6 +28,8 @@ def rows_of(
     nonlinear: bool,
     diameter: int | None = None,
     framed: Collection[int] = (),
+    still: Collection[Dof] = (),
+    driven: Collection[RigidGroup] = (),
 ) -> Rows:
     """Return all linear constraints of a deck.
 
@@ -43,6 +45,10 @@ def rows_of(
         The nodal diameter, of a deck with cyclic symmetry.
     framed : collection of int
         The nodes of beams and shells.
+    still : collection of (int, int)
+        What supports hold where it is in all steps: rigid bodies that do not turn may move far.
+    driven : collection of RigidGroup
+        Rigid bodies that supports move, which need no equations.
 
     Raises
     ------
@@ -60,8 +66,12 @@ def rows_of(
         if not tie.cyclic:
             add_tie(rows, tie, geometry)
     for rigid in deck.rigid:
-        if nonlinear:
-            raise UnsupportedKeyword("rigid bodies and couplings are known for small rotations only, without NLGEOM")
+        if rigid in driven:
+            continue
+        if nonlinear and not {*rotation_dofs(rigid, geometry)} <= {*still}:
+            raise UnsupportedKeyword(
+                "rigid bodies and couplings that turn are known for small rotations only, without NLGEOM"
+            )
         add_rigid(rows, rigid, deck, geometry)
     for constraint in deck.multi_point:
         if nonlinear:

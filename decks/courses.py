@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,21 @@ class Courses:
         if times[-1] < duration:
             history = {**history, "times": [*times, duration], "factors": [*factors, factors[-1]]}
         return {"displacement": displacement.tolist(), "history": history, "interpolation": "linear"}
+
+    def rotation(self, turn: Mapping[int, Value], point: NDArray[np.float64]) -> Table:
+        """Return the keys of a support that turns about a point in m by rotations about the axes, as a step says.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If they follow different amplitudes, so that the axis would turn.
+        """
+        courses = {value[1:] for value in turn.values() if value.value}
+        if len(courses) != 1 or next(iter(courses))[2]:
+            raise UnsupportedKeyword("rotations of a support about several axes with amplitudes of their own")
+        amplitude, number, _ = next(iter(courses))
+        motion = self.motion(np.array([turn[i].value for i in range(3)]), amplitude, number)
+        vector = np.array(motion.pop("displacement"))
+        angle = float(np.linalg.norm(vector))
+        axis = (vector / angle).tolist() if angle else [0.0, 0.0, 1.0]
+        return {"rotation": {"point": point.tolist(), "axis": axis, "degrees": float(np.degrees(angle))}, **motion}

@@ -17,6 +17,7 @@ from symplex.decks.rows import IMAGINARY, Array, Dof, Rows
 from symplex.decks.tied import Foot, feet_on_faces
 
 _NEAR = 1e-3  # of the size of the sector: how far nodes of both sides may be apart without a tolerance
+_ROUNDING = 1e-12  # of it, that nodes in the same places may be apart
 _ZERO = 1e-12  # of a factor
 
 
@@ -82,7 +83,7 @@ def add_cyclic(rows: Rows, tie: Tie, sector: Sector, diameter: int, geometry: De
         distances, places = map(np.atleast_1d, tree.query(there))
         feet = [Foot([int(masters[k])], np.ones(1), float(d)) for d, k in zip(distances, places, strict=True)]
     for node, (nodes, weights, away) in zip(slaves.tolist(), feet, strict=True):
-        if away > (tie.tolerance if tie.tolerance is not None else _NEAR * size):
+        if away > max(tie.tolerance if tie.tolerance is not None else _NEAR * size, _ROUNDING * size):
             raise UnsupportedKeyword(
                 f"node {geometry.numbers[node]} is {away:.3g} away from the other side of the sector; both sides must "
                 "have nodes in the same places, or faces"

@@ -103,6 +103,11 @@ class DeckGeometry:
         numbered = self._numbered
         return numbered.nodes.places(_members(numbered.node_sets, who), f"'{who}'")
 
+    def _are_shells(self, who: str) -> bool:
+        """Return whether all elements of a set are shells."""
+        shells = [numbers for numbers, _ in self.cells(("quad", "triangle")).values()]
+        return bool(shells) and bool(np.isin(self._members_of(who), np.concatenate(shells)).all())
+
     def sides(self, who: str, side: int | None) -> list[tuple[int, int]]:
         """Return numbers and sides of elements: on one side of an element or a set, or those of a surface (side 0).
 
@@ -115,6 +120,8 @@ class DeckGeometry:
             side = ALONG
         elif side is None:
             raise MeshError(f"a load P, without the number of a side, is for shells, and '{who}' has others.")
+        elif side in (1, 2) and self._of_structures and self._are_shells(who):
+            side = ALONG if side == 1 else AGAINST
         elif side and self._of_structures and not np.isin(self._members_of(who), self.solids).all():
             raise MeshError(f"loads P{side} on beams and shells ('{who}') are not supported; give forces to nodes.")
         if side:

@@ -27,6 +27,12 @@ def _take_restart(reading: Reading, block: Block) -> None:
     reading.account.add_without_meaning(block.path, block.line, block.last)
 
 
+def _take_normals(reading: Reading, block: Block) -> None:
+    if block.lines:
+        raise UnsupportedKeyword("normals of nodes are not supported; those of elements are taken")
+    reading.account.add_without_meaning(block.path, block.line, block.last)
+
+
 _OUTPUT = Keyword(None, (), "ignored: output")
 _SOLVING = Keyword(None, (), "ignored: solution controls")
 _OUTPUTS = (
@@ -47,6 +53,7 @@ KEYWORDS: dict[str, Keyword] = {
     **STEP_KEYWORDS,
     **dict.fromkeys(_OUTPUTS, _OUTPUT),
     "CONTROLS": _SOLVING,
+    "NORMAL": Keyword(_take_normals, (), "without lines ignored"),
     "DESIGNVARIABLES": Keyword(None, (), "ignored: sensitivities"),
     "PHYSICALCONSTANTS": Keyword(None, (), "ignored: heat"),
     "RESTART": Keyword(_take_restart, ("WRITE", "FREQUENCY", "OVERLAY", "READ", "STEP"), "ignored; `READ` is refused"),

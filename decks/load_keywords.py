@@ -178,10 +178,10 @@ def _take_temperature(reading: Reading, block: Block) -> None:
 
 def _temperature(line: str) -> tuple[str, float]:
     """Return nodes and their temperature."""
-    nodes, value, *gradients = *words(line.rstrip().rstrip(",")), ""
+    nodes, value, *gradients = *words(line.rstrip().rstrip(",")), "", ""
     if any(word and real(word) for word in gradients):
         raise UnsupportedKeyword("temperatures that differ across shells or beams are not supported")
-    return nodes, real(value)
+    return nodes, real(value) if value else 0.0
 
 
 LOAD_KEYWORDS = {
@@ -190,7 +190,7 @@ LOAD_KEYWORDS = {
     ),
     "BOUNDARY": Keyword(
         _take_boundary,
-        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE", "FIXED"),
+        ("OP", "AMPLITUDE", "TIMEDELAY", "TYPE", "FIXED", "NAME"),
         "a `[[support]]`, moved where a value is given; `TYPE=VELOCITY` in motions, constant",
         "before or in steps",
     ),

@@ -159,7 +159,7 @@ class LoadTables:
         for (item, value), elements in alike.items():
             size, amplitude, changes = self._courses.course(value)
             course = amplitude, changes
-            if not size:
+            if not size or not any(item.angular_velocity if isinstance(item, Spin) else item.acceleration):
                 continue
             places: list[Table] = [{"body": part} for part in self._parts.names]
             if not self._geometry.has_all(elements):

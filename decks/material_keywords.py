@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -71,7 +72,7 @@ def _take_elastic(reading: Reading, block: Block) -> None:
 
 
 def _take_density(reading: Reading, block: Block) -> None:
-    reading.material_of().density = _constants(reading, block, 1)[0]
+    reading.material_of().density = _constants(reading, block, 1)[0] or None  # without mass
 
 
 def _constants(reading: Reading, block: Block, count: int) -> list[float]:
@@ -197,6 +198,8 @@ def _take_expansion(reading: Reading, block: Block) -> None:
 
 
 def _take_hyperelastic(reading: Reading, block: Block) -> None:
+    if {*block.parameters} <= {"OGDEN", "N"} and "OGDEN" in block.parameters:
+        block = _as_mooney(block)
     kinds = [name for name in block.parameters if name in _HYPERELASTIC]
     if len(kinds) != 1 or len(block.parameters) != 1:
         raise UnsupportedKeyword(f"only {', '.join(_HYPERELASTIC)} with their constants are known")
@@ -213,6 +216,24 @@ def _take_hyperelastic(reading: Reading, block: Block) -> None:
             del constants[name]
     material = reading.material_of()
     material.formula, material.constants = formula, constants
+
+
+def _as_mooney(block: Block) -> Block:
+    """Return Ogden's law of the exponents 2 and −2, W = Σ 2 μ/α² (Σ λ̄^α − 3), as that of Mooney and Rivlin.
+
+    Raises
+    ------
+    UnsupportedKeyword
+        If it has other exponents.
+    """
+    count = int(real(block.parameters.get("N") or "1"))
+    values = [real(word) if word else 0.0 for line in block.lines for word in words(line.rstrip().rstrip(","))]
+    terms = dict(zip(values[1 : 2 * count : 2], values[: 2 * count : 2], strict=False))
+    further = values[2 * count :]
+    if not {*terms} <= {2.0, -2.0} or len(terms) < count or any(further[1:]):
+        raise UnsupportedKeyword("OGDEN is known with the exponents 2 and -2, which is MOONEY-RIVLIN")
+    given = [0.5 * terms.get(2.0, 0.0), 0.5 * terms.get(-2.0, 0.0), *further[:1]]
+    return replace(block, parameters={"MOONEY-RIVLIN": ""}, lines=[", ".join(map(repr, given))])
 
 
 def _take_damping(reading: Reading, block: Block) -> None:
@@ -404,8 +425,8 @@ MATERIAL_KEYWORDS = {
     ),
     "HYPERELASTIC": Keyword(
         _take_hyperelastic,
-        ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH"),
-        "the same strain energy, as a formula",
+        ("NEOHOOKE", "MOONEY-RIVLIN", "YEOH", "OGDEN", "N"),
+        "the same strain energy, as a formula; `OGDEN` of the exponents 2 and −2",
         _MODEL,
         _ELASTICITY,
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from symplex.decks.deck import System
+from dataclasses import replace
+
+from symplex.decks.deck import Prescribed, System
 from symplex.decks.discrete_keywords import DISCRETE
 from symplex.decks.reading import Keyword, Once, Reading, UnsupportedKeyword, fields, real, reals
 from symplex.errors import MeshError
@@ -56,7 +58,7 @@ ELEMENTS = {
     "C3D10H": '`tetra10`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "C3D15H": '`wedge15`, `formulation = "mean-dilatation"`, with small strains `"full"`',
     "C3D6H": '`wedge`, `formulation = "mean-dilatation"`, with small strains `"full"`',
-    "T3D2": "springs of stiffness E A/L, with half of the mass on each node",
+    "T3D2": "springs of stiffness E A/L, with half of the mass on each node; `T2D2` the same, held in z",
     **{name: f"one layer of `{solid}`" for name, (solid, _) in SOLID_OF_FLAT.items()},
     **{
         name: f"{_SHELL[n]}; next to solid elements one layer of `{SOLID_OF_SHELL[name][0]}`"
@@ -68,6 +70,10 @@ FORMULATIONS = {name: how.split('"')[1] for name, how in ELEMENTS.items() if "fo
 
 def _take_elements(reading: Reading, block: Block) -> None:
     name = block.parameter("TYPE").upper()
+    if name == "T2D2" and block.placement is None:  # a bar in the plane
+        name, block = "T3D2", replace(block, parameters={**block.parameters, "TYPE": "T3D2"})
+        nodes = {word: None for line in block.lines for word in fields(line, 3)[1:]}
+        reading.deck.held += [Prescribed(node, 2, 0.0, "") for node in nodes]
     try:
         reading.mesh.take(block)
     except MeshError as error:

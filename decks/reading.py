@@ -21,6 +21,7 @@ from symplex.meshes.formats.includes import is_keyword, unquoted
 
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
 _LINES_TOLD = 60  # letters
+_ABBREVIATED = 3  # letters of a parameter, at least
 HEAT = 11  # the number of the degree of freedom that is a temperature
 _OWNED = {"material": "material", "interaction": "surface interaction"}  # what owners of definitions are
 _MAY_BE_UNUSED = (*_OWNED.values(), "orientation", "amplitude")
@@ -133,7 +134,7 @@ class Reading:
 
     def take(self, block: Block, keywords: dict[str, Keyword]) -> None:
         """Take a keyword; if it is not understood, note that."""
-        block = _with_comma(block, keywords)
+        block = _completed(_with_comma(block, keywords), keywords)
         name = block.keyword.replace(" ", "")
         keyword = keywords.get(name)
         self._taken.add((block.path, block.line))
@@ -287,12 +288,26 @@ class Reading:
 def _with_comma(block: Block, keywords: Mapping[str, Keyword]) -> Block:
     """Return a keyword with the parameter that stands behind it without a comma, as CalculiX takes it."""
     head = block.keyword.split(" ")
+    if head[0] == "HEADING" and len(head) > 1:
+        return replace(block, keyword="HEADING", parameters={})
     for k in range(len(head) - 1, 0, -1):
         keyword = keywords.get("".join(head[:k]))
         name, _, value = "".join(head[k:]).partition("=")
         if "".join(head) not in keywords and keyword is not None and name in keyword.parameters:
             return replace(block, keyword=" ".join(head[:k]), parameters={name: value, **block.parameters})
     return block
+
+
+def _completed(block: Block, keywords: Mapping[str, Keyword]) -> Block:
+    """Return a keyword with the whole names of parameters that are abbreviated, as AMP for AMPLITUDE."""
+    keyword = keywords.get(block.keyword.replace(" ", ""))
+    if keyword is None or all(name in keyword.parameters for name in block.parameters):
+        return block
+    given: dict[str, str] = {}
+    for name, value in block.parameters.items():
+        meant = [known for known in keyword.parameters if known.startswith(name)] if len(name) >= _ABBREVIATED else []
+        given[meant[0] if name not in keyword.parameters and len(meant) == 1 else name] = value
+    return replace(block, parameters=given)
 
 
 def _check_known(keyword: Keyword, block: Block) -> None:

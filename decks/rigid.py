@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +12,7 @@ from symplex.decks.deck import Deck, Distributed, MultiPoint, RigidGroup
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.rows import Array, Dof, Rows, rotation_of
-from symplex.decks.state import directions, oriented
+from symplex.decks.state import Value, directions, oriented
 
 _AXES = np.eye(3)
 _MOST = 900  # nodes that a reference node follows
@@ -42,6 +45,38 @@ def add_rigid(rows: Rows, rigid: RigidGroup, deck: Deck, geometry: DeckGeometry)
             axis = _AXES[i] if local is None else local[k, i]
             turned = {(rotation_of(node), j): float(axis[j]) for j in range(3)}
             rows.add(turned | {(turning, j): -float(axis[j]) for j in range(3)})
+
+
+class Driven(NamedTuple):
+    """A rigid body or coupling all of whose motion is given: its nodes turn about the reference node."""
+
+    group: RigidGroup
+    reference: int
+    nodes: list[int]
+    turn: dict[int, Value]
+
+
+def rotation_dofs(rigid: RigidGroup, geometry: DeckGeometry) -> list[Dof]:
+    """Return what a deck calls the rotations of the reference node of a rigid body."""
+    if rigid.rotation:
+        return [(single(geometry, rigid.rotation)[0], i) for i in range(3)]
+    return [(reference_of(rigid, geometry), i) for i in range(3, 6)]
+
+
+def driven_groups(deck: Deck, geometry: DeckGeometry, supports: Mapping[Dof, Value]) -> list[Driven]:
+    """Return the rigid bodies whose reference node is held and turned by supports."""
+    found: list[Driven] = []
+    for rigid in deck.rigid:
+        reference = reference_of(rigid, geometry)
+        held = [supports.get((reference, i)) for i in range(3)]
+        turned = [supports.get(dof) for dof in rotation_dofs(rigid, geometry)]
+        if any(value is None or value.value for value in held) or any(value is None for value in turned):
+            continue
+        if rigid.components == (0, 1, 2) and not rigid.axes and any(value and value.value for value in turned):
+            nodes = np.setdiff1d(_rigid_nodes(rigid, geometry), [reference]).tolist()
+            turn = {i: value for i, value in enumerate(turned) if value is not None}
+            found.append(Driven(rigid, reference, nodes, turn))
+    return found
 
 
 def reference_of(rigid: RigidGroup, geometry: DeckGeometry) -> int:

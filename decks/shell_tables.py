@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Deck, MaterialData, Section, Step
+from symplex.decks.deck import NOWHERE, Deck, MaterialData, Section, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import ANY_DENSITY, density_of, require_constants
 from symplex.decks.reading import UnsupportedKeyword
@@ -91,7 +91,8 @@ class ShellTables:
         geometry = self._geometry
         blocks = geometry.cells(FACES).values()
         numbers = np.concatenate([numbers for numbers, _ in blocks])
-        taken = np.zeros(len(numbers), int)
+        of_element = np.full(len(numbers), -1)
+        known: list[Section] = []  # by what they say
         found: list[tuple[Section, float, NDArray[np.int64]]] = []
         for section in self._deck.sections:
             inside = np.isin(numbers, geometry.elements([section.elements]))
@@ -101,11 +102,18 @@ class ShellTables:
                 raise UnsupportedKeyword(
                     f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION"
                 )
-            taken += inside
-            found += self._by_thickness(section, numbers[inside])
-        if (taken != 1).any():
-            at = int(np.argmax(taken != 1))
-            raise UnsupportedKeyword(f"element {numbers[at]} has {'two sections' if taken[at] else 'no section'}")
+            alike = section._replace(elements="", where=NOWHERE)
+            if alike not in known:
+                known.append(alike)
+            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != known.index(alike)))
+            if len(others):
+                raise UnsupportedKeyword(f"element {numbers[others[0]]} has two sections")
+            new = inside & (of_element < 0)
+            of_element[new] = known.index(alike)
+            if new.any():
+                found += self._by_thickness(section, numbers[new])
+        if (of_element < 0).any():
+            raise UnsupportedKeyword(f"element {numbers[int(np.argmax(of_element < 0))]} has no section")
         return found
 
     def _by_thickness(

@@ -137,6 +137,12 @@ def _add(now: Acting, given: Conditions, step: int, geometry: DeckGeometry, init
             now.temperatures[node] = Value(item.value - before_it, item.amplitude, step)
 
 
+def still_in_all(deck: Deck, geometry: DeckGeometry, number: int) -> set[tuple[int, int]]:
+    """Return the nodes and components that are held where they are in all steps up to one."""
+    every = [acting(deck, geometry, k).supports for k in range(1, number + 1)]
+    return {dof for dof, value in every[-1].items() if all(dof in one and not one[dof].value for one in every)}
+
+
 def initial_temperatures(deck: Deck, geometry: DeckGeometry) -> NDArray[np.float64]:
     """Return the temperatures [n] of all nodes before the first step, 0 where none is given."""
     out = np.zeros(len(geometry.mesh.points))

@@ -265,6 +265,7 @@ class StructureStepWriter:
         alike: dict[tuple[str, str], list[int]] = {}
         moved: dict[tuple[tuple[float, ...], str, int], list[int]] = {}
         joints: list[Table] = []
+        spun: list[tuple[int, dict[int, Value]]] = []
         for node, given in by_node.items():
             if node in self._anchors:
                 if any(given[c].value if c in given else True for c in range(3)):
@@ -284,6 +285,9 @@ class StructureStepWriter:
                 )
             if moves and turned is not None and whole and self._moves_altogether(turned):
                 moved.setdefault(self._moved(turned), []).append(node)
+                continue
+            if moves and turned is not None and whole and not any(turned[c].value for c in range(3)):
+                spun.append((node, {c - 3: turned[c] for c in range(3, 6)}))
                 continue
             if moves:  # some coordinates by equations, others held
                 turned = self._by_equations(node, given)
@@ -306,6 +310,10 @@ class StructureStepWriter:
         for (vector, amplitude, number), nodes in moved.items():
             motion = self._courses.motion(np.array(vector) * self._units.length, amplitude, number)
             for place in self._places(nodes, "moved"):
+                tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
+        for node, turn in spun:
+            motion = self._courses.rotation(turn, self._geometry.mesh.points[node] * self._units.length)
+            for place in self._places([node], "turned"):
                 tables.append({"name": f"motion_{len(tables) + 1}", **place, **motion})
         return tables, joints
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from symplex.decks.body_tables import BodyTables
@@ -17,7 +18,17 @@ from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import Parts
 from symplex.decks.paths import Path
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.state import Acting, acting, acting_about, local_directions, locks, preload_of, require_static_start
+from symplex.decks.rigid import driven_groups, rotation_dofs
+from symplex.decks.state import (
+    Acting,
+    acting,
+    acting_about,
+    local_directions,
+    locks,
+    preload_of,
+    require_static_start,
+    still_in_all,
+)
 from symplex.decks.stepping import rayleigh_of, require_few, run_along, run_of, title_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.temperature_tables import TemperatureTables
@@ -59,7 +70,17 @@ class StepWriter:
         large = step.nonlinear or self._preload > 0 or flows
         if flows and not step.nonlinear and _LARGE not in deck.remarks:
             deck.remarks.append(_LARGE)
-        self._rows = rows_of(deck, geometry, self._local, large, diameter_of(deck, step))
+        given = acting(deck, geometry, step.number).supports
+        self._driven = driven_groups(deck, geometry, given) if step.nonlinear and not self._preload else []
+        self._rows = rows_of(
+            deck,
+            geometry,
+            self._local,
+            large,
+            diameter_of(deck, step),
+            still=still_in_all(deck, geometry, step.number) if large and deck.rigid else (),
+            driven=[one.group for one in self._driven],
+        )
         self._local |= self._rows.local
         depends = flows or rubs(deck) or locks(deck, step)  # on the way to it
         self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
@@ -96,7 +117,7 @@ class StepWriter:
         if self._preload and self._courses.moves:
             self._refuse_changes(acts)
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
-        supports = held.tables(acts) + self._locked(held, acts)
+        supports = held.tables(acts) + self._locked(held, acts) + self._turned()
         loads = self._loads.tables(acts)
         require_few(loads)
         static = (step.procedure == "static" and self._path is None) or self._preload
@@ -127,7 +148,7 @@ class StepWriter:
         tables["velocity"] = self._body.velocities() if self._courses.moves else []
         tables["gravity"] = self._loads.gravity(acts)
         tables["load"] = loads
-        if static and acts.loaded:
+        if static and (acts.loaded or self._driven):
             tables["start"] = {"kind": "static"}
         if step.least:
             if step.procedure != "explicit":
@@ -148,7 +169,23 @@ class StepWriter:
 
     def _acting_to(self, number: int) -> Acting:
         """Return what acts in a step, rotations and moments of reference nodes on the nodes that stand for them."""
-        return on_turning_nodes(acting(self._deck, self._geometry, number), self._rows)
+        acts = acting(self._deck, self._geometry, number)
+        driven = {one.reference for one in self._driven}
+        for one in self._driven:
+            driven |= {node for node, _ in rotation_dofs(one.group, self._geometry)}
+        supports = {dof: value for dof, value in acts.supports.items() if dof[0] not in driven}
+        return on_turning_nodes(replace(acts, supports=supports), self._rows)
+
+    def _turned(self) -> list[Table]:
+        """Return supports of rigid bodies that turn as it is given."""
+        if self._driven and self._path is not None:
+            raise UnsupportedKeyword("rigid bodies that turn as given, in steps whose results depend on earlier ones")
+        return [
+            {"name": f"turn_{k}_{place['body']}", **place} | self._courses.rotation(one.turn, at)
+            for k, one in enumerate(self._driven, start=1)
+            for at in [self._geometry.mesh.points[one.reference] * self._units.length]
+            for place in self._constraints.places(one.nodes, f"turned_{k}")
+        ]
 
     def _locked(self, held: SupportTables, acts: Acting) -> list[Table]:
         """Return supports of what is held where earlier steps have moved it."""

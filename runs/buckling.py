@@ -136,9 +136,10 @@ def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | No
     state = base.state(problem.rigid_sets.positions(problem.mesh.points))
     stays = [one for one in known if one not in chosen]
     try:
-        if stays or tables.contact or tables.obstacle:
+        if stays or tables.contact or tables.obstacle or tables.temperature:
             state = static_equilibrium(base, state.q).state
-            notes.append(f"in static equilibrium with {listed(stays) if stays else 'contact'}")
+            with_what = listed(stays) if stays else "temperatures" if tables.temperature else "contact"
+            notes.append(f"in static equilibrium with {with_what}")
         found = linear_buckling(system, replace(state, internal=problem.state.internal), chosen, number)
     except SymplexError as error:
         raise type(error)(f"{name}: {error}") from None

@@ -125,7 +125,8 @@ translate = [0, 8, 0]
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = 1\nhistory = { kind = "ramp", duration = 1 }\n', "no name"),
         (
             BEAM.replace("0.3, density", "0.3, yield_stress = 2e8, density")
-            + '[[temperature]]\nname = "warming"\nbody = "bar"\nchange = 1\nhistory = { kind = "ramp", duration = 1 }\n',
+            + '[[temperature]]\nname = "warming"\nbody = "bar"\nchange = 1\n'
+            'history = { kind = "ramp", duration = 1 }\n',
             "once for all",
         ),
     ],

@@ -15,6 +15,7 @@ from symplex.errors import InvalidSystem, NoEquilibrium
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
+from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.corotational import CorotationalEnergy
 from symplex.fem.system import Load, State, System
 from symplex.time.modes.framed import FramedMotions
@@ -291,8 +292,17 @@ class _Strained(Energy):
         return self._energy.gradient(x + self._displacement)
 
     def hessian(self, x: Array) -> Array:
-        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at x + u."""
-        return self._energy.hessian(x + self._displacement)
+        """Return ∂²φ/∂x² [m, k·dim, k·dim] in N/m at x + u; of solids at x with what stresses of u add, δ_ij ΔS.
+
+        Within their elements rotations differ, which x + u would take for changes of the stiffness.
+        """
+        moved = x + self._displacement
+        if not (isinstance(self._energy, Solid) and self._energy.has("secant")):
+            return self._energy.hessian(moved)
+        change = self._energy.secant(moved) - self._energy.secant(x)
+        m, k = change.shape[:2]
+        added = change[:, :, None, :, None] * np.eye(3)[:, None, :]
+        return self._energy.hessian(x) + added.reshape(m, 3 * k, 3 * k)
 
 
 def _deformation(energy: Energy, q: Array, displacement: Array) -> tuple[Array, Array]:
