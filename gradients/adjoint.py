@@ -20,6 +20,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import Build, Family
+from symplex.gradients.internal_variables import Increment
 from symplex.gradients.linear_steps import (
     Change,
     ForcesAtPoint,
@@ -28,6 +29,7 @@ from symplex.gradients.linear_steps import (
     Step,
     StepForces,
     Variation,
+    added,
     unconditional,
 )
 from symplex.gradients.tangents import state_of
@@ -53,6 +55,8 @@ class RunGradient(Summarized):
         Derivatives by the parameters.
     q0, v0 : float64 [n, dim]
         By positions and velocities of the start, energies and loads staying as they are.
+    z0 : dict of str to float64
+        By internal variables of the start, by the names of parts.
     mass : float64 [n]
         By lumped masses; zero where there is a consistent mass.
     factors : dict of str to float64 [m]
@@ -66,6 +70,7 @@ class RunGradient(Summarized):
     parameters: Array
     q0: Array
     v0: Array
+    z0: Mapping[str, Array]
     mass: Array
     factors: Mapping[str, Array]
     growth: float
@@ -135,11 +140,6 @@ def gradient(
         if name not in system.energies or name in system.changing:
             fit = [name for name in system.energies if name not in system.changing]
             raise InvalidSystem(f"gradient: factors must be energies with stencils that stay, {fit}, got '{name}'.")
-    if system.inelastic:
-        raise InvalidSystem(
-            f"gradient: the internal variables of '{next(iter(system.inelastic))}' have no derivatives backwards. Use "
-            "tangent."
-        )
     run = DifferentiableRun("gradient", system, family.state, integrator, np.asarray(times, float))
     back = _Backward(family, factors)
     motion = run.begin()
@@ -214,7 +214,8 @@ class _Backward:
     def __init__(self, family: Family, factors: Sequence[str]):
         self._family, self._system = family, family.system
         zero = np.zeros((*family.state.q.shape, 1))
-        self._by = Variation(zero, zero, zero, zero)
+        z = {name: np.zeros((*one.shape, 1)) for name, one in family.state.internal.items()}
+        self._by = Variation(zero, zero, zero, zero, z)
         self._parameters = np.zeros(len(family))
         self._mass = np.zeros(self._system.n_nodes)
         self._factors = {name: np.zeros(len(self._system.energies[name].nodes)) for name in factors}
@@ -240,6 +241,9 @@ class _Backward:
                 self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
             if changed.joints:
                 self._parameters[j] += float(by.conditions[:, 0] @ family.slope(j, forces.conditions))
+            for name in changed.inelastic if by.variables else ():
+                z1 = family.slope_of_variables(j, forces, name)
+                self._parameters[j] += float(np.sum(by.variables[name][..., 0] * z1))
         if system.is_lumped:
             by_mass = np.einsum("nd,nd->n", by_g, a)
             self._mass += by_mass
@@ -254,14 +258,21 @@ class _Backward:
         state, by = self._family.state, self._by
         if self._system.frames is not None:
             return  # of methods that carry none
-        linear = LinearAccelerations(self._system, state.t, start["q"], start["v"])
-        by_q, by_v, by_g = linear.backward(np.where(self._system.fixed[..., None], 0.0, by.a + by.own))
-        self._take(unconditional(by_g), ForcesAtPoint(*linear.at), start["a"])
-        self._by = by._replace(q=by.q + by_q, v=by.v + by_v)
+        system, q = self._system, start["q"]
+        linear = LinearAccelerations(system, state.t, q, start["v"])
+        by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by.a + by.own))
+        at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
+        self._take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"])
+        self._by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
+        if at is not None:
+            found = at.backward(system, by_g[..., 0])
+            self._by = by._replace(q=by.q + (found.q0 + found.q1)[..., None], z=added(by.z, found.z0))
 
     def result(self, value: float) -> RunGradient:
         """Return all derivatives."""
         family, q0, v0 = self._family, self._by.q[..., 0], self._by.v[..., 0]
+        z0 = {name: by[..., 0] for name, by in self._by.z.items()}
         parameters = self._parameters + np.einsum("ndk,nd->k", family.dq, q0) + np.einsum("ndk,nd->k", family.dv, v0)
+        parameters += sum(by.ravel() @ family.dz[name].reshape(by.size, -1) for name, by in z0.items())
         growth = np.divide(self._largest, self._added, out=np.zeros(2), where=self._added > 0.0)
-        return RunGradient(value, parameters, q0, v0, self._mass, self._factors, float(growth.max()))
+        return RunGradient(value, parameters, q0, v0, z0, self._mass, self._factors, float(growth.max()))

@@ -31,12 +31,15 @@ class Inelastic(Copyable, ABC):
         rest, as an overstress does: then statics and small motions leave the part out.
     erodes : bool
         Whether its elements may go, which contact then follows (`any_gone`, `add_lost`).
+    stencil_axis : int
+        Which axis of z are the stencils.
     """
 
     nodes: IntArray
     shape: tuple[int, ...]
     history: ClassVar[bool] = False
     erodes: ClassVar[bool] = False
+    stencil_axis: ClassVar[int] = 0
 
     @abstractmethod
     def relaxed(self, q: Array) -> Array:

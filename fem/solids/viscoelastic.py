@@ -100,6 +100,8 @@ class Viscoelastic(Inelastic):
         moduli = MaxwellElements.of_prony("Viscoelastic", ratios) * solid.material.lame_constants[1]
         return cls(solid, moduli, times)
 
+    stencil_axis = 1
+
     def unstrained(self) -> Array:
         """Return the internal variables of a body that has not been strained before: those of C = 1."""
         return np.zeros(self.shape)
