@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -19,6 +20,7 @@ from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State
 from symplex.gradients.differentiable import DifferentiableRun
+from symplex.gradients.explicit_loop import ExplicitLoop
 from symplex.gradients.family import Build, Family
 from symplex.gradients.internal_variables import Increment
 from symplex.gradients.linear_steps import (
@@ -30,16 +32,17 @@ from symplex.gradients.linear_steps import (
     StepForces,
     Variation,
     added,
+    has_products,
     unconditional,
 )
 from symplex.gradients.tangents import state_of
+from symplex.time.explicit.newmark import NewmarkMotion
 from symplex.time.integrator import Integrator
 from symplex.time.motion import FixedStepMotion
 
 # What a state adds to the number that is differentiated, and its derivatives by positions and velocities.
 Cost = Callable[[State], tuple[float, ArrayLike, ArrayLike]]
 
-_ARRAYS = 6  # nodal arrays that are stored of a step
 _BUDGET = 2e9  # bytes of stored steps
 
 
@@ -145,32 +148,32 @@ def gradient(
     motion = run.begin()
     start = {name: array.copy() for name, array in motion.arrays().items()}
     samples = run.samples(motion)
-    segment = _segment(samples[-1], family.state.q.nbytes, budget)
+    tape = _ExplicitTape(run, back) if run.is_plain and has_products(system) else _Tape(run, back)
+    last, wanted = samples[-1], set(samples)
+    segment = _segment(last, tape.bytes_per_step, budget)
     at_samples: dict[int, tuple[Array, Array]] = {}
     checkpoints, value = [], 0.0
-    steps, taken = run.steps(motion), []
-    wanted = set(samples)
     if 0 in wanted:
         value += _paid(cost, family.state, at_samples, 0)
-    while motion.n < samples[-1]:
+    while motion.n < last:
         if motion.n % segment == 0:
             checkpoints.append((motion.n, motion.checkpoint()))
-            taken = []
-        parts = next(steps)
-        taken.append(parts)
-        if motion.n in wanted:
-            value += _paid(cost, state_of(motion), at_samples, motion.n)
-    last = samples[-1]
+            tape.begin(motion, min(segment, last - motion.n))
+        stop = min(n for n in (*samples, motion.n - motion.n % segment + segment) if n > motion.n)
+        tape.take(stop - motion.n)
+        if stop in wanted:
+            value += _paid(cost, state_of(motion), at_samples, stop)
     for k, (first, checkpoint) in enumerate(reversed(checkpoints)):
         if k:
-            taken = _again(run, run.resume(checkpoint), last - first)
-        for number in range(last, first, -1):
-            if number in at_samples:
-                back.add(*at_samples[number])
-            for step in reversed(taken[number - first - 1]):
-                linear, forces = run.linearised(step, family.deltas)
-                back.step(linear, forces, step)
+            tape.begin(run.resume(checkpoint), last - first)
+            tape.take(last - first)
+        stops = sorted({first, last} | {n for n in at_samples if first < n < last}, reverse=True)
+        for here, before in pairwise(stops):
+            if here in at_samples:
+                back.add(*at_samples[here])
+            tape.back(before - first, here - first)
         last = first
+    tape.end()
     if 0 in at_samples:
         back.add(*at_samples[0])
     back.begin_of_run(start)
@@ -179,16 +182,94 @@ def gradient(
 
 def _segment(n_steps: int, n_bytes: int, budget: float) -> int:
     """Return how many steps are stored together, and after how many there is a checkpoint."""
-    fits = int(budget / (_ARRAYS * n_bytes))
+    fits = int(budget / n_bytes)
     if n_steps <= fits or n_steps == 0:
         return max(n_steps, 1)
     return min(max(math.isqrt(n_steps), 1), max(fits, 1))
 
 
-def _again(run: DifferentiableRun, motion: FixedStepMotion, n: int) -> list[Sequence[Step]]:
-    """Return the parts of n steps of a motion."""
-    steps: Iterator[Sequence[Step]] = run.steps(motion)
-    return [next(steps) for _ in range(n)]
+class _Tape:
+    """Steps of a run as they were taken since a checkpoint, and the way back over them."""
+
+    _motion: FixedStepMotion
+    arrays_per_step = 6
+
+    def __init__(self, run: DifferentiableRun, back: _Backward):
+        self._run, self._back = run, back
+        state = run.start
+        internal = sum(z.nbytes for z in state.internal.values())
+        self.bytes_per_step = run.parts * (self.arrays_per_step * state.q.nbytes + internal)
+
+    def begin(self, motion: FixedStepMotion, n: int) -> None:
+        """Begin at a checkpoint, from which n steps are kept."""
+        self._motion, self._taken, self._steps = motion, [], self._run.steps(motion)
+
+    def take(self, n: int) -> None:
+        """Take n steps."""
+        self._taken += [next(self._steps) for _ in range(n)]
+
+    def back(self, first: int, last: int) -> None:
+        """Go back over the steps from the number last, counted from the checkpoint, to first."""
+        for parts in reversed(self._taken[first:last]):
+            for step in reversed(parts):
+                linear, forces = self._run.linearised(step, self._back.family.deltas)
+                self._back.step(linear, forces, step)
+
+    def end(self) -> None:
+        """End the way back."""
+
+
+class _ExplicitTape(_Tape):
+    """The same of explicit steps without forces that depend on velocities, in one compiled loop."""
+
+    arrays_per_step = 2
+
+    def __init__(self, run: DifferentiableRun, back: _Backward):
+        super().__init__(run, back)
+        self._loop = ExplicitLoop(back.family, self._add, bool(back.factors))
+        self._room = np.zeros((2, 0, *run.start.q.shape))
+
+    def begin(self, motion: FixedStepMotion, n: int) -> None:
+        """Begin at a checkpoint, from which n steps are kept."""
+        super().begin(motion, n)
+        if self._room.shape[1] < n * self._run.parts:
+            self._room = np.empty((2, n * self._run.parts, *self._room.shape[2:]))
+        self._sizes, self._kept = np.full(n * self._run.parts, motion.dt), 0
+        self._times = motion.t0 + (motion.n + 1.0 + np.arange(n * self._run.parts)) * motion.dt
+
+    def take(self, n: int) -> None:
+        """Take n steps."""
+        if isinstance(self._motion, NewmarkMotion):
+            some = slice(self._kept, self._kept + n)
+            self._motion.record(*self._room[:, some])
+            self._kept += n
+            return
+        for _ in range(n):
+            for step in next(self._steps):
+                self._room[0, self._kept], self._room[1, self._kept] = step.q1, step.a1
+                self._sizes[self._kept], self._times[self._kept] = step.h, step.t + step.h
+                self._kept += 1
+
+    def back(self, first: int, last: int) -> None:
+        """Go back over the steps from the number last, counted from the checkpoint, to first."""
+        some, loop = slice(first * self._run.parts, last * self._run.parts), self._loop
+        by = self._back.by
+        loop.by_q[...], loop.by_v[...] = by.q[..., 0], by.v[..., 0]
+        self._first = some.start
+        loop.back(self._sizes[some], *self._room[:, some])
+        self._back.by = by._replace(
+            q=loop.by_q[..., None].copy(), v=loop.by_v[..., None].copy(), a=loop.by_a[..., None].copy()
+        )
+
+    def _add(self, by_forces: Array, k: int, parameters: list[int]) -> None:
+        """Add what derivatives by the forces of a kept step say of some parameters, and of factors."""
+        q = self._room[0, self._first + k]
+        forces = ForcesAtPoint(float(self._times[self._first + k]), q, np.zeros_like(q))
+        self._back.take(unconditional(by_forces[..., None]), forces, None, parameters)
+
+    def end(self) -> None:
+        """End the way back."""
+        self._back.add_explicit(self._loop)
 
 
 def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array]], number: int) -> float:
@@ -209,34 +290,57 @@ def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array]], 
 
 
 class _Backward:
-    """The derivatives by a state, and by all that steps after it depend on."""
+    """The derivatives by a state, and by all that steps after it depend on.
+
+    Attributes
+    ----------
+    by : Variation
+        Those by the state.
+    family : Family
+    factors : dict of str to float64 [m]
+    """
 
     def __init__(self, family: Family, factors: Sequence[str]):
-        self._family, self._system = family, family.system
+        self.family, self._system = family, family.system
         zero = np.zeros((*family.state.q.shape, 1))
         z = {name: np.zeros((*one.shape, 1)) for name, one in family.state.internal.items()}
-        self._by = Variation(zero, zero, zero, zero, z)
+        self.by = Variation(zero, zero, zero, zero, z)
         self._parameters = np.zeros(len(family))
         self._mass = np.zeros(self._system.n_nodes)
-        self._factors = {name: np.zeros(len(self._system.energies[name].nodes)) for name in factors}
+        self.factors = {name: np.zeros(len(self._system.energies[name].nodes)) for name in factors}
         self._added, self._largest = np.zeros(2), np.zeros(2)  # sizes of derivatives by positions, and velocities
 
     def add(self, by_q: Array, by_v: Array) -> None:
         """Add the derivatives of a cost by a state."""
-        by = self._by
-        self._by = by._replace(q=by.q + by_q[..., None], v=by.v + by_v[..., None])
+        by = self.by
+        self.by = by._replace(q=by.q + by_q[..., None], v=by.v + by_v[..., None])
         self._added += norm(by_q), norm(by_v)
 
     def step(self, linear: LinearStep, forces: StepForces, step: Step) -> None:
         """Take a step back."""
-        self._by, by_g = linear.backward(self._by)
-        self._take(by_g, forces, step.a1)
-        np.maximum(self._largest, (norm(self._by.q), norm(self._by.v)), out=self._largest)
+        self.by, by_g = linear.backward(self.by)
+        self.take(by_g, forces, step.a1, range(len(self._parameters)))
+        np.maximum(self._largest, (norm(self.by.q), norm(self.by.v)), out=self._largest)
 
-    def _take(self, by: Change, forces: StepForces, a: Array) -> None:
-        """Add the derivatives by parameters, masses and factors that act through changes of equations."""
-        family, system, by_g = self._family, self._system, by.forces[..., 0]
-        for j, changed in enumerate(family.changed):
+    def add_explicit(self, loop: ExplicitLoop) -> None:
+        """Add what a compiled loop over explicit steps has found."""
+        self._parameters += loop.parameters
+        self._add_masses(loop.by_mass.sum(axis=1))
+        np.maximum(self._largest, loop.largest, out=self._largest)
+
+    def _add_masses(self, by_mass: Array) -> None:
+        self._mass += by_mass
+        if self.family.masses is not None:
+            self._parameters += by_mass @ self.family.masses
+
+    def take(self, by: Change, forces: StepForces, a: Array | None, parameters: Iterable[int]) -> None:
+        """Add the derivatives by some parameters, masses and factors that act through changes of equations.
+
+        Without accelerations a [n, dim] those by masses are left out.
+        """
+        family, system, by_g = self.family, self._system, by.forces[..., 0]
+        for j in parameters:
+            changed = family.changed[j]
             if changed:
                 self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
             if changed.joints:
@@ -244,35 +348,33 @@ class _Backward:
             for name in changed.inelastic if by.variables else ():
                 z1 = family.slope_of_variables(j, forces, name)
                 self._parameters[j] += float(np.sum(by.variables[name][..., 0] * z1))
-        if system.is_lumped:
-            by_mass = np.einsum("nd,nd->n", by_g, a)
-            self._mass += by_mass
-            if family.masses is not None:
-                self._parameters += by_mass @ family.masses
-        for name, out in self._factors.items():
+        if system.is_lumped and a is not None:
+            self._add_masses(np.einsum("nd,nd->n", by_g, a))
+        for name, out in self.factors.items():
             local = forces.local(system, name)
             out += np.einsum("mkd,mkd->m", by_g[system.energies[name].nodes], local)
 
     def begin_of_run(self, start: Mapping[str, Array]) -> None:
         """Go through the accelerations at the start."""
-        state, by = self._family.state, self._by
+        state, by = self.family.state, self.by
         if self._system.frames is not None:
             return  # of methods that carry none
         system, q = self._system, start["q"]
         linear = LinearAccelerations(system, state.t, q, start["v"])
         by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by.a + by.own))
         at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
-        self._take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"])
-        self._by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
+        everything = range(len(self._parameters))
+        self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], everything)
+        self.by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
         if at is not None:
             found = at.backward(system, by_g[..., 0])
-            self._by = by._replace(q=by.q + (found.q0 + found.q1)[..., None], z=added(by.z, found.z0))
+            self.by = by._replace(q=by.q + (found.q0 + found.q1)[..., None], z=added(by.z, found.z0))
 
     def result(self, value: float) -> RunGradient:
         """Return all derivatives."""
-        family, q0, v0 = self._family, self._by.q[..., 0], self._by.v[..., 0]
-        z0 = {name: by[..., 0] for name, by in self._by.z.items()}
+        family, q0, v0 = self.family, self.by.q[..., 0], self.by.v[..., 0]
+        z0 = {name: by[..., 0] for name, by in self.by.z.items()}
         parameters = self._parameters + np.einsum("ndk,nd->k", family.dq, q0) + np.einsum("ndk,nd->k", family.dv, v0)
         parameters += sum(by.ravel() @ family.dz[name].reshape(by.size, -1) for name, by in z0.items())
         growth = np.divide(self._largest, self._added, out=np.zeros(2), where=self._added > 0.0)
-        return RunGradient(value, parameters, q0, v0, z0, self._mass, self._factors, float(growth.max()))
+        return RunGradient(value, parameters, q0, v0, z0, self._mass, self.factors, float(growth.max()))

@@ -57,6 +57,11 @@ class DifferentiableRun:
     ----------
     method : FixedStepIntegrator
         With the step that divides the times.
+    start : State
+    parts : int
+        Steps that one is composed of.
+    is_plain : bool
+        Whether steps are explicit, and forces depend on positions and time alone.
     carries : bool
         Whether accelerations are carried by the method, rather than those of positions and velocities.
 
@@ -74,7 +79,7 @@ class DifferentiableRun:
             raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
         if times[0] < state.t:
             raise InvalidArgument(f"{who}: times must not be before the start at {state.t:g} s, got {times[0]:g} s.")
-        self.times, self._start = times, state
+        self.times, self.start = times, state
         inner = method.integrator if isinstance(method, Composition) else method
         require_differentiable(who, system, method, inner)
         interval = common_divisor(times, state.t)
@@ -82,6 +87,9 @@ class DifferentiableRun:
         self._parts = substeps(method.order, method.scheme) if isinstance(method, Composition) else [1.0]
         inner = self.method.integrator if isinstance(method, Composition) else self.method
         self._scheme = None if isinstance(inner, Newmark) and inner.explicit else inner.scheme
+        self.parts = len(self._parts)
+        explicit = self._scheme is None and not system.inelastic and not system.differentiable_loads
+        self.is_plain = explicit and system.frames is None
         self.carries = self._scheme is None or self._scheme(1.0).carries
         self._framed = None if system.frames is None else FramedSolvers(system)
         if system.frames is not None and self.carries:
@@ -92,7 +100,7 @@ class DifferentiableRun:
 
     def begin(self) -> FixedStepMotion:
         """Return the motion at its start."""
-        return self.method.start(self.system, self._start)
+        return self.method.start(self.system, self.start)
 
     def resume(self, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
         """Return the motion at a checkpoint."""

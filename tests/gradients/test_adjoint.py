@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import symplex as sx
-from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, thrown, truss
+from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, differences, thrown, truss
 from symplex.errors import InvalidArgument, InvalidSystem
 
 TIMES = np.array([0.0, 4e-3, 12e-3])
@@ -69,6 +69,43 @@ def test_positions_velocities_masses_and_moduli_of_elements(name):
     assert slope == pytest.approx(
         np.sum(found.factors["block"] * moduli), abs=1e-5 * np.abs(found.factors["block"]).sum()
     )
+
+
+def dropped(p):
+    """A block without friction and damping that hits the floor, held on an edge and pushed: one compiled loop."""
+    young, stiffness, density, gravity, push, speed = p
+    strain = sx.Solid(MESH.points, CELLS, sx.NeoHookean.from_young(young, 0.3, density))
+    mass = sx.lumped_mass(MESH.points, CELLS, density, len(MESH.points))
+    floor = sx.RigidContact(MESH.boundary_nodes, sx.HalfSpace((0.0, 0.0, -0.001), (0.1, 0.0, 1.0)), stiffness)
+    energies = {"block": strain, "gravity": sx.Gravity(mass, (0.0, 0.0, -gravity)), "floor": floor}
+    load = sx.actions.NodalLoad([1, 3], (push, 0.0, 0.0), lambda t: 1.0 + 50.0 * t)
+    held = sx.fixed_mask(len(MESH.points), [([4], "y")])
+    system = sx.System(mass, energies, loads={"push": load}, fixed=held)
+    return system, system.state(MESH.points, speed * np.array([0.3, 0.0, -1.0]))
+
+
+DROPPED = np.array([1e5, 2e3, 1000.0, 9.81, 2.0, 1.5])
+
+
+@pytest.mark.parametrize("method", [sx.Newmark(2e-4), sx.Composition(sx.Newmark(4e-4), 4)], ids=["newmark", "fourth"])
+def test_explicit_steps_in_one_loop(method):
+    forwards = sx.tangent(dropped, DROPPED, method, TIMES, lambda system, state: cost(state)[0])
+    found = sx.gradient(dropped, DROPPED, method, TIMES, cost, factors=["block"])
+    assert np.allclose(found.parameters, forwards.jacobian[:, 0].sum(axis=0), rtol=1e-9, atol=0.0)
+    assert found.factors["block"].sum() == pytest.approx(DROPPED[0] * found.parameters[0], rel=1e-9)
+    again = sx.gradient(dropped, DROPPED, method, TIMES, cost, budget=1e4)
+    assert np.array_equal(found.q0, again.q0)
+    assert np.array_equal(found.v0, again.v0)
+    assert np.allclose(found.parameters, again.parameters, rtol=1e-12)
+    assert again.growth == found.growth
+
+    def value(p):
+        system, state = dropped(p)
+        return sum(cost(reached)[0] for reached in sx.march(system, method, state, TIMES))
+
+    for j in range(len(DROPPED)):
+        coarse, fine = (differences(value, DROPPED, j, r) for r in (4e-4, 2e-4))
+        assert (4.0 * fine - coarse) / 3.0 == pytest.approx(found.parameters[j], rel=1e-5)
 
 
 def test_growth_tells_of_unstable_motions():
