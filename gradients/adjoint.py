@@ -18,10 +18,10 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.system import State
-from symplex.gradients.differentiable import DifferentiableRun
+from symplex.fem.system import State, System
+from symplex.gradients.differentiable import DifferentiableRun, require_times
 from symplex.gradients.explicit_loop import ExplicitLoop
-from symplex.gradients.family import Build, Family
+from symplex.gradients.family import Family
 from symplex.gradients.internal_variables import Increment
 from symplex.gradients.linear_steps import (
     Change,
@@ -35,6 +35,7 @@ from symplex.gradients.linear_steps import (
     has_products,
     unconditional,
 )
+from symplex.gradients.staged import Build, staged
 from symplex.gradients.tangents import state_of
 from symplex.time.explicit.newmark import NewmarkMotion
 from symplex.time.integrator import Integrator
@@ -83,7 +84,7 @@ class RunGradient(Summarized):
 def gradient(
     build: Build,
     parameters: ArrayLike,
-    integrator: Integrator,
+    integrator: Integrator | None,
     times: Array,
     cost: Cost,
     *,
@@ -103,7 +104,7 @@ def gradient(
     parameters : float64 [k]
         p where derivatives are taken.
     integrator : Integrator
-        One that `tangent` takes.
+        One that `tangent` takes; None where ``build(p)`` returns `Stages` in place of the system.
     times : float64 [T]
         In s, ascending.
     cost : callable
@@ -137,47 +138,106 @@ def gradient(
     ...     return 0.5 * missed @ missed, by_q, np.zeros_like(by_q)
     >>> found = sx.gradient(build, [1e6], sx.Newmark(1e-5), [0.1], cost, factors=["strain"])
     """
-    family = Family(build, parameters, scales, "gradient")
-    system = family.system
+    times = np.asarray(times, float)
+    stages = staged("gradient", build, parameters, integrator)
+    if stages is None:
+        family = Family(build, parameters, scales, "gradient")  # pyright: ignore[reportArgumentType]
+        _require_factors(factors, [family.system])
+        run = _AdjointRun(family, integrator, times, times, cost, factors, budget)  # pyright: ignore[reportArgumentType]
+        back = run.back(None)
+        return back.result(run.value)
+    require_times("gradient", times, stages.start(stages.p).t)
+    _require_factors(factors, [stage.system for stage in stages.stages])
+    inside, start, runs = stages.times(times), stages.start, list[_AdjointRun]()
+    for k, some in enumerate(inside):
+        until = stages.until(k, some, k + 1 == len(inside))
+        family = Family(stages.of(k, start), stages.p, scales, "gradient")
+        known = [name for name in factors if name in family.system.energies]
+        share = budget / len(inside)
+        runs.append(_AdjointRun(family, stages.method(k, family.state), until, some, cost, known, share))
+        end = state_of(runs[-1].motion).timed(stages.stages[k].end)
+
+        def start(p: Array, state: State = end) -> State:
+            return state
+
+    back = None
+    for run in reversed(runs):
+        back = run.back(back)
+    assert back is not None, "there is a stage"
+    return back.result(sum(run.value for run in runs))
+
+
+def _require_factors(factors: Sequence[str], systems: Sequence[System]) -> None:
+    """Check that derivatives by factors on local energies are known."""
+    fit = list(dict.fromkeys(name for one in systems for name in one.energies if name not in one.changing))
     for name in factors:
-        if name not in system.energies or name in system.changing:
-            fit = [name for name in system.energies if name not in system.changing]
+        if name not in fit:
             raise InvalidSystem(f"gradient: factors must be energies with stencils that stay, {fit}, got '{name}'.")
-    run = DifferentiableRun("gradient", system, family.state, integrator, np.asarray(times, float))
-    back = _Backward(family, factors)
-    motion = run.begin()
-    start = {name: array.copy() for name, array in motion.arrays().items()}
-    samples = run.samples(motion)
-    tape = _ExplicitTape(run, back) if run.is_plain and has_products(system) else _Tape(run, back)
-    last, wanted = samples[-1], set(samples)
-    segment = _segment(last, tape.bytes_per_step, budget)
-    at_samples: dict[int, tuple[Array, Array]] = {}
-    checkpoints, value = [], 0.0
-    if 0 in wanted:
-        value += _paid(cost, family.state, at_samples, 0)
-    while motion.n < last:
-        if motion.n % segment == 0:
-            checkpoints.append((motion.n, motion.checkpoint()))
-            tape.begin(motion, min(segment, last - motion.n))
-        stop = min(n for n in (*samples, motion.n - motion.n % segment + segment) if n > motion.n)
-        tape.take(stop - motion.n)
-        if stop in wanted:
-            value += _paid(cost, state_of(motion), at_samples, stop)
-    for k, (first, checkpoint) in enumerate(reversed(checkpoints)):
-        if k:
-            tape.begin(run.resume(checkpoint), last - first)
-            tape.take(last - first)
-        stops = sorted({first, last} | {n for n in at_samples if first < n < last}, reverse=True)
-        for here, before in pairwise(stops):
-            if here in at_samples:
-                back.add(*at_samples[here])
-            tape.back(before - first, here - first)
-        last = first
-    tape.end()
-    if 0 in at_samples:
-        back.add(*at_samples[0])
-    back.begin_of_run(start)
-    return back.result(value)
+
+
+class _AdjointRun:
+    """A run that was taken, with what it takes to go back.
+
+    Attributes
+    ----------
+    motion : FixedStepMotion
+        At its end.
+    value : float
+        The sum of the costs of states at some of its times.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        integrator: Integrator,
+        times: Array,
+        charged: Array,
+        cost: Cost,
+        factors: Sequence[str],
+        budget: float,
+    ):
+        system = family.system
+        self._run = run = DifferentiableRun("gradient", system, family.state, integrator, times)
+        self._back = _Backward(family, factors)
+        self.motion = motion = run.begin()
+        self._start = {name: array.copy() for name, array in motion.arrays().items()}
+        samples = run.samples(motion)
+        self._tape = (_ExplicitTape if run.is_plain and has_products(system) else _Tape)(run, self._back)
+        self._last = samples[-1]
+        wanted = set(samples[: len(charged)])
+        segment = _segment(self._last, self._tape.bytes_per_step, budget)
+        self._at_samples: dict[int, tuple[Array, Array]] = {}
+        self._checkpoints: list[tuple[int, Mapping[str, Array]]] = []
+        self.value = _paid(cost, family.state, self._at_samples, 0) if 0 in wanted else 0.0
+        while motion.n < self._last:
+            if motion.n % segment == 0:
+                self._checkpoints.append((motion.n, motion.checkpoint()))
+                self._tape.begin(motion, min(segment, self._last - motion.n))
+            stop = min(n for n in (*samples, motion.n - motion.n % segment + segment) if n > motion.n)
+            self._tape.take(stop - motion.n)
+            if stop in wanted:
+                self.value += _paid(cost, state_of(motion), self._at_samples, stop)
+
+    def back(self, after: _Backward | None) -> _Backward:
+        """Go back from its end, or from where a run after it has come to."""
+        last, tape, back, at_samples = self._last, self._tape, self._back, self._at_samples
+        if after is not None:
+            back.follow(after)
+        for k, (first, checkpoint) in enumerate(reversed(self._checkpoints)):
+            if k:
+                tape.begin(self._run.resume(checkpoint), last - first)
+                tape.take(last - first)
+            stops = sorted({first, last} | {n for n in at_samples if first < n < last}, reverse=True)
+            for here, before in pairwise(stops):
+                if here in at_samples:
+                    back.add(*at_samples[here])
+                tape.back(before - first, here - first)
+            last = first
+        tape.end()
+        if 0 in at_samples:
+            back.add(*at_samples[0])
+        back.begin_of_run(self._start)
+        return back
 
 
 def _segment(n_steps: int, n_bytes: int, budget: float) -> int:
@@ -322,6 +382,15 @@ class _Backward:
         self.take(by_g, forces, step.a1, range(len(self._parameters)))
         np.maximum(self._largest, (norm(self.by.q), norm(self.by.v)), out=self._largest)
 
+    def follow(self, after: _Backward) -> None:
+        """Begin where a later run has come to, with what it has found."""
+        zero = np.zeros_like(after.by.q)
+        self.by = Variation(after.by.q, after.by.v, zero, zero, after.by.z)
+        self._parameters += after._parameters
+        self._mass += after._mass
+        self._added, self._largest = after._added, after._largest
+        self.factors = after.factors | {name: one + after.factors.get(name, 0.0) for name, one in self.factors.items()}
+
     def add_explicit(self, loop: ExplicitLoop) -> None:
         """Add what a compiled loop over explicit steps has found."""
         self._parameters += loop.parameters
@@ -356,15 +425,16 @@ class _Backward:
 
     def begin_of_run(self, start: Mapping[str, Array]) -> None:
         """Go through the accelerations at the start."""
-        state, by = self.family.state, self.by
-        if self._system.frames is not None:
+        state, system, q = self.family.state, self._system, start["q"]
+        self.by = by = self.by._replace(v=np.where(system.fixed[..., None], 0.0, self.by.v))  # supports have their own
+        if system.frames is not None:
             return  # of methods that carry none
-        system, q = self._system, start["q"]
         linear = LinearAccelerations(system, state.t, q, start["v"])
         by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by.a + by.own))
         at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
         everything = range(len(self._parameters))
         self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], everything)
+        by_v = np.where(system.fixed[..., None], 0.0, by_v)
         self.by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
         if at is not None:
             found = at.backward(system, by_g[..., 0])

@@ -30,7 +30,6 @@ from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.internal import arrays_of, internal_of
 from symplex.time.motion import FixedStepMotion
-from symplex.time.stages import Stages
 from symplex.time.trajectory import common_divisor
 
 _METHODS = (
@@ -75,10 +74,7 @@ class DifferentiableRun:
 
     def __init__(self, who: str, system: System, state: State, method: Integrator, times: Array):
         self.system, self._who, self._solvers = system, who, Solvers(system)
-        if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-            raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
-        if times[0] < state.t:
-            raise InvalidArgument(f"{who}: times must not be before the start at {state.t:g} s, got {times[0]:g} s.")
+        require_times(who, times, state.t)
         self.times, self.start = times, state
         inner = method.integrator if isinstance(method, Composition) else method
         require_differentiable(who, system, method, inner)
@@ -194,6 +190,20 @@ def _moving(motion: FixedStepMotion) -> dict[str, Array]:
     return found | arrays_of(internal_of(arrays))
 
 
+def require_times(who: str, times: Array, start: float) -> None:
+    """Check the times of samples.
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not ascend, or begin before the start in s.
+    """
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
+    if times[0] < start:
+        raise InvalidArgument(f"{who}: times must not be before the start at {start:g} s, got {times[0]:g} s.")
+
+
 def require_differentiable(who: str, system: System, method: Integrator, inner: Integrator) -> None:
     """Check that a method has steps with derivatives, and that all parts of a system have.
 
@@ -203,8 +213,6 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
         If one has not; with its name.
     """
     name = type(method).__name__
-    if isinstance(method, Stages):
-        raise InvalidSystem(f"{who}: runs in stages, or with conditions that end or change them, have no derivatives.")
     of_newmark = isinstance(inner, Newmark)
     if not (of_newmark or isinstance(inner, ImplicitIntegrator)) or not isinstance(method, FixedStepIntegrator):
         raise InvalidSystem(f"{who}: {name} has no derivatives here. Use one of {_METHODS}.")

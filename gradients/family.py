@@ -117,6 +117,7 @@ class Family:
                     masses[:, j] += weight * (np.asarray(system.mass) - np.asarray(self.system.mass))
         self.masses = masses if masses.any() else None
         self._require_smooth_start()
+        self.dv[self.system.fixed] = 0.0  # those of supports are as given
         self._agreed = [0] * len(self.p)  # states at which two neighbours have been enough, since they last were not
 
     def __len__(self) -> int:
