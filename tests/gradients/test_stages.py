@@ -9,6 +9,7 @@ from reference.lines import straight
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures import BeamProperties, ViscousMeasures, beams
+from symplex.studies.derivatives import KeyedRun
 from symplex.time import Event, Stage, Stages
 
 TIMES = np.array([2e-3, 5e-3, 9e-3])
@@ -124,3 +125,57 @@ def test_what_is_wrong_is_refused():
             sx.tangent(build, DROPPED, integrator, TIMES)
     with pytest.raises(InvalidArgument, match=r"t = 0.01 s is after the end of the last stage, 0.009 s"):
         sx.tangent(dropped, DROPPED, None, [0.01])
+
+
+SCENARIO = """\
+title = "A block that is held, let go, and strikes the floor"
+[define]
+E = 1e5
+[[body]]
+name = "block"
+mesh = { box = [0.08, 0.06, 0.05], cells = [1, 1, 1] }
+material = { young = "=E", poisson = 0.3, density = 1000 }
+velocity = [0.5, 0, -1]
+[[support]]
+body = "block"
+group = "x_min"
+until = 4e-3
+[[obstacle]]
+name = "floor"
+kind = "half-space"
+point = [0, 0, -0.002]
+normal = [0, 0, 1]
+stiffness = 2000
+[gravity]
+acceleration = [0, 0, -9.81]
+[[stage]]
+duration = 4e-3
+frames = 1
+samples = 4
+integrator = { kind = "energy-momentum", dt = 1e-3 }
+[[stage]]
+duration = 8e-3
+frames = 1
+samples = 4
+integrator = { kind = "newmark", dt = "auto" }
+[[probe]]
+name = "corner"
+body = "block"
+points = [[0.08, 0.06, 0.05]]
+quantities = ["displacement"]
+"""
+
+
+def test_scenarios_in_stages(tmp_path):
+    scenario = sx.Scenario.parse(SCENARIO, tmp_path / "stages.toml")
+    keys = ["define.E", "obstacle.floor.stiffness", "body.block.material.density"]
+    run = KeyedRun(scenario, keys, ["corner.displacement_z", "kinetic"])
+    end = float(run.times[-1])
+    found = run.tangent(run.values, np.abs(run.values), end)
+    assert np.array_equal(found.values, run.run(run.values, end))
+    for j, value in enumerate(run.values):
+        e = np.zeros(len(keys))
+        e[j] = 1e-5 * value
+        slope = (run.run(run.values + e, end, run.values) - run.run(run.values - e, end, run.values)) / (2.0 * e[j])
+        off = np.abs(slope - found.jacobian[..., j]).max(axis=0)
+        assert (off < 1e-4 * np.abs(found.jacobian[..., j]).max(axis=0)).all(), keys[j]
