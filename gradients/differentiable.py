@@ -127,11 +127,11 @@ class DifferentiableRun:
         begun: list[tuple[float, float, dict[str, Array]]] = []
 
         def watch(t: float, h: float) -> None:
-            begun.append((t, h, _moving(inner)))
+            begun.append((t, h, moving(inner)))
 
         if isinstance(inner, ImplicitMotion):
             inner.watched = watch
-        before = _moving(inner)
+        before = moving(inner)
         while True:
             t, h, taken, start = motion.t, motion.dt, [], 0.0
             for part in parts:
@@ -141,8 +141,8 @@ class DifferentiableRun:
                 else:
                     inner.substep(t + start * h, part * h)
                 solved = begun or [(t + start * h, part * h, before)]
-                ends = [one for _, _, one in solved[1:]] + [_moving(inner)]
-                taken += [self._step(*one, end) for one, end in zip(solved, ends, strict=True)]
+                ends = [one for _, _, one in solved[1:]] + [moving(inner)]
+                taken += [self.step(*one, end) for one, end in zip(solved, ends, strict=True)]
                 start, before = start + part, ends[-1]
             if len(parts) > 1:
                 motion.n += 1
@@ -154,7 +154,7 @@ class DifferentiableRun:
                 )
             yield taken
 
-    def _step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
+    def step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
         """Return a step between two sets of arrays."""
         dq, own = after["q"] - before["q"], before.get("own_a", before["a"])
         a1 = after["a"] if self.carries else self._end_acceleration(h, dq, before)
@@ -183,7 +183,7 @@ class DifferentiableRun:
         return ImplicitLinearStep(self.system, self._solvers, scheme, step, deltas), ForcesOnStep(scheme, step)
 
 
-def _moving(motion: FixedStepMotion) -> dict[str, Array]:
+def moving(motion: FixedStepMotion) -> dict[str, Array]:
     """Return copies of the arrays of a motion that steps depend on."""
     arrays = motion.arrays()
     found = {name: arrays[name].copy() for name in ("q", "v", "a", "own_a") if name in arrays}

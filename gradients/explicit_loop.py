@@ -11,7 +11,7 @@ rows of their calls (`symplex.fem.form_table`); what has none is called back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from symplex.fem.compiled.callbacks import Callback
 from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.form_table import form_table, write_gradient
 from symplex.gradients.family import AGREE, Family, is_compared
+from symplex.gradients.integer_steps import IntegerSteps, step_back
 
 _PRODUCT, _PARAMETERS, _KINDS = range(3)
 _LANES = 8
@@ -90,12 +91,23 @@ class ExplicitLoop:
     def back(self, sizes: Array, positions: Array, accelerations: Array) -> None:
         """Go back over s steps of some sizes [s], with positions and accelerations [s, n, dim] at the end of each."""
         self._positions = positions
+        _back(sizes, positions, accelerations, *self._given())
+        self._back.raise_failure()
+
+    def walk(self, n: int, steps: IntegerSteps) -> None:
+        """Walk back over n steps on integers."""
+        self._positions = steps.q
+        state = steps.positions, steps.velocities, steps.q, steps.a, steps.gradient, steps.inverse_mass
+        _walk(n, np.array(steps.numbers[:1]), *steps.numbers, *state, *steps.energies, *self._given())
+        self._back.raise_failure()
+
+    def _given(self) -> tuple[Any, ...]:
+        """Return what the loop over steps takes besides these."""
         rows = table_of([]) if self._table is None else self._table.rows
         state = self.by_q, self.by_v, self.by_a, self._inverse_mass, self._by_g, self._product, self.by_mass
         neighbours = self._numbers, self._agreed, self._deltas, self._constants, self._starts, self._rows, self._forces
         calls = self._table is None, self._calls, self._back.address
-        _back(sizes, positions, accelerations, rows, *state, self.largest, *neighbours, self.parameters, *calls)
-        self._back.raise_failure()
+        return rows, *state, self.largest, *neighbours, self.parameters, *calls
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
@@ -114,7 +126,7 @@ def _back(
     sizes, positions, accelerations, rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
     numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
 ):  # fmt: skip
-    """Go back over all steps, until something that is called back fails."""
+    """Go back over all steps; return 1 if something that is called back fails."""
     q, v, a, inverse, g = by_q.ravel(), by_v.ravel(), by_a.ravel(), inverse_mass.ravel(), by_g.ravel()
     out, mass = product.ravel(), by_mass.ravel()
     for step in range(len(sizes) - 1, -1, -1):
@@ -127,7 +139,7 @@ def _back(
         if not from_python:
             add_rows(rows, (x, by_g), product)
         elif call_back(back, step * _KINDS + _PRODUCT):
-            return
+            return 1
         for j in range(len(numbers)):
             some = 4 * j
             agreed[j], slope = _slope(
@@ -135,13 +147,31 @@ def _back(
             )
             parameters[numbers[j]] += slope
         if calls and call_back(back, step * _KINDS + _PARAMETERS):
-            return
+            return 1
         for i in range(len(q)):
             q[i] += out[i]
             v[i] += h * q[i]
             a[i] = 0.5 * h * v[i]
         largest[0] = max(largest[0], _norm(q))
         largest[1] = max(largest[1], _norm(v))
+    return 0
+
+
+@kernel
+def _walk(
+    n, sizes, h, dq, dv, whole, halves, positions, accelerations, gradient, inverse, constant, energies, called, at,
+    rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
+    numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
+):  # fmt: skip
+    """Go back over n steps on integers, of which the end of the last is at hand, until what is called back fails."""
+    for _ in range(n):
+        if _back(
+            sizes, positions, accelerations, rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
+            numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
+        ):  # fmt: skip
+            return
+        state = whole, halves, positions[0], accelerations[0], gradient, inverse
+        step_back(h, dq, dv, *state, constant, energies, called, at)
 
 
 @formula
