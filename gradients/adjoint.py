@@ -141,7 +141,8 @@ def gradient(
         return _result(back, [run])
     require_times("gradient", times, stages.start(stages.p).t)
     _require_factors(factors, [stage.system for stage in stages.stages])
-    inside, start, runs = stages.times(times), stages.start, list[_AdjointRun]()
+    inside, runs = stages.times(times), list[_AdjointRun]()
+    start: Callable[[Array], State] = stages.start
     for k, some in enumerate(inside):
         until = stages.until(k, some, k + 1 == len(inside))
         family = Family(stages.of(k, start), stages.p, scales, "gradient")
@@ -150,14 +151,17 @@ def gradient(
         runs.append(_AdjointRun(family, stages.method(k, family.state), until, some, cost, known, share, states))
         end = runs[-1].end.timed(stages.stages[k].end)
 
-        def start(p: Array, state: State = end) -> State:
-            return state
-
+        start = partial(_given, end)
     back = None
     for run in reversed(runs):
         back = run.back(back)
     assert back is not None, "there is a stage"
     return _result(back, runs)
+
+
+def _given(state: State, p: Array) -> State:
+    """Return a state, which is the same for all parameters."""
+    return state
 
 
 def _result(back: Backward, runs: Sequence[_AdjointRun]) -> RunGradient:

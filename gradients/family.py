@@ -14,8 +14,10 @@ error by some 1e-7 where the dependence is another one than it was, as of a law 
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import described
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.system import State, System
 from symplex.gradients.internal_variables import WEIGHTS, slope_of
 from symplex.gradients.linear_steps import Names, StepForces
@@ -264,8 +267,21 @@ def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:
     return {(kind, name): _pickled(part) for kind, parts in kinds.items() for name, part in parts.items()}
 
 
+class _Pickler(pickle.Pickler):
+    """Pickles materials without their density, which masses have and no energy takes from there."""
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Return what stands for a material, and nothing for other things."""
+        ours = type(obj).__module__.startswith("symplex.")  # those of users may do with it what they like
+        if ours and isinstance(obj, Material) and is_dataclass(obj):
+            return type(obj), pickle.dumps(replace(obj, density=1.0), 4)
+        return None
+
+
 def _pickled(part: object) -> bytes | None:
+    out = io.BytesIO()
     try:
-        return pickle.dumps(part, 4)
+        _Pickler(out, 4).dump(part)
     except Exception:  # whatever a user's own part raises: it counts as one that depends on the parameter
         return None
+    return out.getvalue()

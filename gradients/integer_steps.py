@@ -63,7 +63,7 @@ class IntegerSteps:
         self.velocities[system.fixed] = 0
         self.q, self.a = (self.positions * dq)[None], state.a[None].copy()
         self.gradient, self._callback = np.zeros_like(state.q), Callback(self._find_gradient)
-        energies = (self.gradient, table_of([])) if table is None else table[:2]
+        energies = (self.gradient, table_of([])) if table is None else (table.constant, table.rows)
         self.energies = (*energies, table is None, self._callback.address)
         self._table = table  # whose rows have to live
 

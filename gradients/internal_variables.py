@@ -99,9 +99,7 @@ class Increment:
         """Return the derivatives by what forces −f depend on, from those by_forces [n, dim] by these."""
         q = self.q0 + self.part * (self.q1 - self.q0)
         found = _backward(system, self, q, self.part * self.h, by_forces, None, self.mean)
-        return IncrementAdjoint(
-            found.q0 + (1.0 - self.part) * found.q1, {n: by_z for n, by_z in found.z0.items()}, self.part * found.q1
-        )
+        return IncrementAdjoint(found.q0 + (1.0 - self.part) * found.q1, found.z0, self.part * found.q1)
 
     def backward_of_variables(self, system: System, by_z1: Mapping[str, Array]) -> IncrementAdjoint:
         """Return the derivatives by what internal variables at the end depend on, from those by_z1 by these."""
@@ -130,11 +128,12 @@ def _backward(
     mean: bool,
 ) -> IncrementAdjoint:
     """Return the derivatives of by_forces·F + by_z1·Z of an increment to q that lasts h s."""
-    found = IncrementAdjoint(np.zeros_like(q), {}, np.zeros_like(q))
+    z: dict[str, Array] = {}
+    found = IncrementAdjoint(np.zeros_like(q), z, np.zeros_like(q))
     for name, part in system.inelastic.items():
         local = _Stencils(part, h, None if by_forces is None else by_forces[part.nodes], mean)
         by_z = None if by_z1 is None else by_z1[name]
-        x0, found.z0[name], x1 = local.slopes(at.q0[part.nodes], at.z0[name], q[part.nodes], by_z)  # pyright: ignore[reportIndexIssue]
+        x0, z[name], x1 = local.slopes(at.q0[part.nodes], at.z0[name], q[part.nodes], by_z)
         np.add.at(found.q0, part.nodes, x0)
         np.add.at(found.q1, part.nodes, x1)
     return found
@@ -149,20 +148,20 @@ class _Stencils:
 
     def _sums(self, x0: Array, z0: Array, x1: Array, by_z: Array | None) -> tuple[Array, Array]:
         """Return S [m], and the same of absolute values, with nodes at x0 and x1 [m, k, dim]."""
-        part, h, (m, k, dim) = self._part, self._h, x0.shape
-        at = x0.reshape(-1, dim), z0, x1.reshape(-1, dim), h
+        part, by, (m, k, dim) = self._part, self._by_forces, x0.shape
+        start, end, terms = x0.reshape(-1, dim), x1.reshape(-1, dim), []
         force, z1 = None, None
-        if self._by_forces is not None and by_z is not None:
-            force, z1, _ = part.force_and_after(*at)
+        if by is not None and by_z is not None:
+            force, z1, _ = part.force_and_after(start, z0, end, self._h)
         elif by_z is not None:
-            z1 = part.after(*at)[0]
+            z1, _ = part.after(start, z0, end, self._h)
         else:
-            force = part.mean_force(*at) if self._mean else part.force(*at)
-        terms = np.zeros((m, 0))
-        if force is not None:
-            terms = -(self._by_forces * force.reshape(m, k, dim)).reshape(m, -1)
-        if z1 is not None:
-            terms = np.hstack([terms, np.moveaxis(by_z * z1, part.stencil_axis, 0).reshape(m, -1)])
+            force = (part.mean_force if self._mean else part.force)(start, z0, end, self._h)
+        if by is not None and force is not None:
+            terms.append(-(by * force.reshape(m, k, dim)).reshape(m, -1))
+        if by_z is not None and z1 is not None:
+            terms.append(np.moveaxis(by_z * z1, part.stencil_axis, 0).reshape(m, -1))
+        terms = np.hstack(terms)
         return terms.sum(axis=1), np.abs(terms).sum(axis=1)
 
     def slopes(self, x0: Array, z0: Array, x1: Array, by_z: Array | None) -> tuple[Array, Array, Array]:
@@ -170,9 +169,11 @@ class _Stencils:
         z0 = np.array(z0)
         ends = [np.array(x0), np.array(x1)]
         out = [np.zeros_like(x0), np.zeros_like(x1)]
+        if not len(x0):
+            return out[0], np.zeros_like(z0), out[1]
         size = np.ptp(x0, axis=1).max(axis=1)
         delta = _RELATIVE * np.where(size > 0.0, size, 1.0)
-        before, sizes = self._sums(*ends[:1], z0, *ends[1:], by_z)
+        before, sizes = self._sums(ends[0], z0, ends[1], by_z)
 
         def slope(numbers: Array, delta: Array | float) -> Array:
             """Return the derivative of S [m] by one number [m] of each stencil."""
@@ -194,7 +195,7 @@ class _Stencils:
             return found
 
         for end, found in zip(ends, out, strict=True):
-            kept = end.copy()
+            kept = end.copy()  # moved by amounts that differ, so that no motion of all nodes goes unseen
             end += (0.3 * delta)[:, None, None] * np.cos(np.arange(end[0].size)).reshape(end.shape[1:])
             same = np.array_equal(self._sums(ends[0], z0, ends[1], by_z)[0], before)
             end[...] = kept
@@ -207,9 +208,10 @@ class _Stencils:
         largest = np.abs(inner).reshape(-1, *inner.shape[-1:]).max(axis=0) if inner.ndim > 1 else np.abs(inner).max()
         for place in np.ndindex(inner.shape[1:]):
             first = max(_RELATIVE * float(largest[place[-1]] if place else largest), _LEAST)
+            kept = inner[:, *place].copy()
             inner[:, *place] += first
             change = np.abs(self._sums(ends[0], z0, ends[1], by_z)[0] - before)
-            inner[:, *place] -= first
+            inner[:, *place] = kept
             rate = float((change / first).sum())
             wide = _OF_FORCES * float(sizes.sum()) / rate if rate else first
             wide = min(wide, _LARGEST * first) if wide else 100.0 * first

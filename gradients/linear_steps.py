@@ -506,7 +506,11 @@ class ExplicitLinearStep(LinearStep):
         if (system := self._system).inelastic:
             by_z1 = {name: by_z[..., 0] for name, by_z in z.items()}
             found = self._step.increment(1.0, False).backward_at_end(system, by_g[..., 0], by_z1)
-            q, q0, z = q + found.q1[..., None], found.q0[..., None], added(dict.fromkeys(z, 0.0), found.z0)
+            q, q0, z = (
+                q + found.q1[..., None],
+                found.q0[..., None],
+                {name: by_z0[..., None] for name, by_z0 in found.z0.items()},
+            )
         middle = adjoint.v + h * q
         a = np.where(self._free, 0.5 * h * middle + h * by_seen, 0.0)
         return Variation(q + q0, middle + by_seen, a, np.zeros_like(a), z), unconditional(by_g, adjoint.z)

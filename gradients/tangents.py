@@ -155,18 +155,23 @@ def tangent(
 def _in_stages(stages: StagedBuild, times: Array, observe: Observe | None, scales: ArrayLike | None) -> RunTangent:
     """Return numbers of a run in stages, each of which begins at the state of the one before to first order."""
     require_times("tangent", times, stages.start(stages.p).t)
-    inside, start, found = stages.times(times), stages.start, []
+    inside, found = stages.times(times), []
+    start: Callable[[Array], State] = stages.start
+    one: RunTangent | None = None
     for k, some in enumerate(inside):
         until = stages.until(k, some, k + 1 == len(inside))
         state = start(stages.p)
         one = tangent(stages.of(k, start), stages.p, stages.method(k, state), until, observe, scales=scales)
         found.append((one.values[: len(some)], one.jacobian[: len(some)]))
-
-        def start(p: Array, one: RunTangent = one, end: float = stages.stages[k].end) -> State:
-            return one.state_at(p - stages.p).timed(end)
-
+        start = partial(_first_order, one, stages.p, stages.stages[k].end)
     values, jacobian = (np.concatenate([some[i] for some in found if len(some[0])]) for i in (0, 1))
+    assert one is not None, "there is a stage"
     return RunTangent(times, values, jacobian, one.state, one.dq, one.dv, one.dz)
+
+
+def _first_order(found: RunTangent, p0: Array, t: float, p: Array) -> State:
+    """Return the end of a run at t in s for other parameters than p0."""
+    return found.state_at(p - p0).timed(t)
 
 
 def state_of(motion: FixedStepMotion) -> State:
