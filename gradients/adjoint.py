@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from itertools import pairwise
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,30 +15,19 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import checked, described
 from symplex.base.quantities import not_negative
 from symplex.base.representation import Summarized
-from symplex.errors import InvalidArgument, InvalidSystem
-from symplex.fem.assembly.inner_products import norm
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array
-from symplex.fem.system import State
-from symplex.gradients.differentiable import DifferentiableRun
-from symplex.gradients.family import Build, Family
-from symplex.gradients.linear_steps import (
-    Change,
-    ForcesAtPoint,
-    LinearAccelerations,
-    LinearStep,
-    Step,
-    StepForces,
-    Variation,
-    unconditional,
-)
-from symplex.gradients.tangents import state_of
+from symplex.fem.system import State, System
+from symplex.gradients.backward import Backward
+from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.family import Family
+from symplex.gradients.staged import Build, staged
+from symplex.gradients.tapes import IntegerTape, Tape, WalkingTape, tape_of
 from symplex.time.integrator import Integrator
-from symplex.time.motion import FixedStepMotion
 
 # What a state adds to the number that is differentiated, and its derivatives by positions and velocities.
 Cost = Callable[[State], tuple[float, ArrayLike, ArrayLike]]
 
-_ARRAYS = 6  # nodal arrays that are stored of a step
 _BUDGET = 2e9  # bytes of stored steps
 
 
@@ -53,10 +43,14 @@ class RunGradient(Summarized):
         Derivatives by the parameters.
     q0, v0 : float64 [n, dim]
         By positions and velocities of the start, energies and loads staying as they are.
+    z0 : dict of str to float64
+        By internal variables of the start, by the names of parts.
     mass : float64 [n]
         By lumped masses; zero where there is a consistent mass.
     factors : dict of str to float64 [m]
         By a factor on each local energy (an element's modulus, relative to what it is), of the energies asked for.
+    retaken : int
+        How many steps were taken again from checkpoints.
     growth : float
         How many times larger the derivative by a state, its positions or velocities, has become on the way than what
         costs have added to it. Where motions are chaotic or unstable it is large, and a gradient right but useless.
@@ -66,8 +60,10 @@ class RunGradient(Summarized):
     parameters: Array
     q0: Array
     v0: Array
+    z0: Mapping[str, Array]
     mass: Array
     factors: Mapping[str, Array]
+    retaken: int
     growth: float
 
 
@@ -75,13 +71,14 @@ class RunGradient(Summarized):
 def gradient(
     build: Build,
     parameters: ArrayLike,
-    integrator: Integrator,
+    integrator: Integrator | None,
     times: Array,
     cost: Cost,
     *,
     scales: ArrayLike | None = None,
     factors: Sequence[str] = (),
     budget: Annotated[float, not_negative("B")] = _BUDGET,
+    states: Literal["keep", "walk back"] = "keep",
 ) -> RunGradient:
     """Return a number of a run and its derivatives by all that it depends on, by one run back.
 
@@ -95,7 +92,7 @@ def gradient(
     parameters : float64 [k]
         p where derivatives are taken.
     integrator : Integrator
-        One that `tangent` takes.
+        One that `tangent` takes; None where ``build(p)`` returns `Stages` in place of the system.
     times : float64 [T]
         In s, ascending.
     cost : callable
@@ -106,6 +103,11 @@ def gradient(
         Energies by whose local energies, each times a factor, derivatives are found too: the field of moduli of a body.
     budget : float, default 2e9
         Bytes that stored steps may take.
+    states : {"keep", "walk back"}, default "keep"
+        Whether states are kept for the way back, or found again by steps backwards. Explicit `Newmark` takes its steps
+        on integers then, which return to the same bits (the run differs by rounding from that of `march`). By
+        `EnergyMomentum` and `Midpoint` states are compared with a checkpoint each √N steps, and taken again from there
+        where they do not return, as where friction sticks or damping is strong.
 
     Returns
     -------
@@ -129,66 +131,162 @@ def gradient(
     ...     return 0.5 * missed @ missed, by_q, np.zeros_like(by_q)
     >>> found = sx.gradient(build, [1e6], sx.Newmark(1e-5), [0.1], cost, factors=["strain"])
     """
-    family = Family(build, parameters, scales, "gradient")
-    system = family.system
+    times = np.asarray(times, float)
+    stages = staged("gradient", build, parameters, integrator)
+    if stages is None:
+        family = Family(build, parameters, scales, "gradient")  # pyright: ignore[reportArgumentType]
+        _require_factors(factors, [family.system])
+        run = _AdjointRun(family, integrator, times, times, cost, factors, budget, states)  # pyright: ignore[reportArgumentType]
+        back = run.back(None)
+        return _result(back, [run])
+    require_times("gradient", times, stages.start(stages.p).t)
+    _require_factors(factors, [stage.system for stage in stages.stages])
+    inside, runs = stages.times(times), list[_AdjointRun]()
+    start: Callable[[Array], State] = stages.start
+    for k, some in enumerate(inside):
+        until = stages.until(k, some, k + 1 == len(inside))
+        family = Family(stages.of(k, start), stages.p, scales, "gradient")
+        known = [name for name in factors if name in family.system.energies]
+        share = budget / len(inside)
+        runs.append(_AdjointRun(family, stages.method(k, family.state), until, some, cost, known, share, states))
+        end = runs[-1].end.timed(stages.stages[k].end)
+
+        start = partial(_given, end)
+    back = None
+    for run in reversed(runs):
+        back = run.back(back)
+    assert back is not None, "there is a stage"
+    return _result(back, runs)
+
+
+def _given(state: State, p: Array) -> State:
+    """Return a state, which is the same for all parameters."""
+    return state
+
+
+def _result(back: Backward, runs: Sequence[_AdjointRun]) -> RunGradient:
+    value, retaken = sum(run.value for run in runs), sum(run.retaken for run in runs)
+    z0 = {name: by[..., 0] for name, by in back.by.z.items()}
+    q0, v0 = back.by.q[..., 0], back.by.v[..., 0]
+    return RunGradient(value, back.by_parameters(), q0, v0, z0, back.mass, back.factors, retaken, back.growth)
+
+
+def _require_factors(factors: Sequence[str], systems: Sequence[System]) -> None:
+    """Check that derivatives by factors on local energies are known."""
+    fit = list(dict.fromkeys(name for one in systems for name in one.energies if name not in one.changing))
     for name in factors:
-        if name not in system.energies or name in system.changing:
-            fit = [name for name in system.energies if name not in system.changing]
+        if name not in fit:
             raise InvalidSystem(f"gradient: factors must be energies with stencils that stay, {fit}, got '{name}'.")
-    if system.inelastic:
-        raise InvalidSystem(
-            f"gradient: the internal variables of '{next(iter(system.inelastic))}' have no derivatives backwards. Use "
-            "tangent."
-        )
-    run = DifferentiableRun("gradient", system, family.state, integrator, np.asarray(times, float))
-    back = _Backward(family, factors)
-    motion = run.begin()
-    start = {name: array.copy() for name, array in motion.arrays().items()}
-    samples = run.samples(motion)
-    segment = _segment(samples[-1], family.state.q.nbytes, budget)
-    at_samples: dict[int, tuple[Array, Array]] = {}
-    checkpoints, value = [], 0.0
-    steps, taken = run.steps(motion), []
-    wanted = set(samples)
-    if 0 in wanted:
-        value += _paid(cost, family.state, at_samples, 0)
-    while motion.n < samples[-1]:
-        if motion.n % segment == 0:
-            checkpoints.append((motion.n, motion.checkpoint()))
-            taken = []
-        parts = next(steps)
-        taken.append(parts)
-        if motion.n in wanted:
-            value += _paid(cost, state_of(motion), at_samples, motion.n)
-    last = samples[-1]
-    for k, (first, checkpoint) in enumerate(reversed(checkpoints)):
-        if k:
-            taken = _again(run, run.resume(checkpoint), last - first)
-        for number in range(last, first, -1):
-            if number in at_samples:
-                back.add(*at_samples[number])
-            for step in reversed(taken[number - first - 1]):
-                linear, forces = run.linearised(step, family.deltas)
-                back.step(linear, forces, step)
-        last = first
-    if 0 in at_samples:
-        back.add(*at_samples[0])
-    back.begin_of_run(start)
-    return back.result(value)
+
+
+class _AdjointRun:
+    """A run that was taken, with what it takes to go back.
+
+    Attributes
+    ----------
+    end : State
+    retaken : int
+        How many steps were taken again.
+    value : float
+        The sum of the costs of states at some of its times.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        integrator: Integrator,
+        times: Array,
+        charged: Array,
+        cost: Cost,
+        factors: Sequence[str],
+        budget: float,
+        states: str,
+    ):
+        system = family.system
+        self._run = run = DifferentiableRun("gradient", system, family.state, integrator, times)
+        self._back = Backward(family, factors)
+        motion = run.begin()
+        self._start = {name: array.copy() for name, array in motion.arrays().items()}
+        samples = run.samples(motion)
+        self._tape = tape_of(run, self._back, states == "walk back")
+        self.retaken, self._last = 0, samples[-1]
+        wanted = set(samples[: len(charged)])
+        segment = self._last or 1
+        if not isinstance(self._tape, IntegerTape):
+            room = 0.0 if isinstance(self._tape, WalkingTape) else budget
+            segment = _segment(self._last, self._tape.bytes_per_step, room)
+        self._at_samples: dict[int, tuple[Array, Array]] = {}
+        self._checkpoints: list[tuple[int, Mapping[str, Array]]] = []
+        self.value = _paid(cost, family.state, self._at_samples, 0) if 0 in wanted else 0.0
+        n = 0
+        while n < self._last:
+            if n % segment == 0:
+                self._checkpoints.append((n, motion.checkpoint()))
+                self._tape.begin(motion, min(segment, self._last - n))
+            stop = min(k for k in (*samples, n - n % segment + segment) if k > n)
+            self._tape.take(stop - n)
+            n = stop
+            if n in wanted:
+                self.value += _paid(cost, self._tape.state, self._at_samples, n)
+        self.end = self._tape.state if self._last else family.state
+
+    def back(self, after: Backward | None) -> Backward:
+        """Go back from its end, or from where a run after it has come to."""
+        last, tape, later = self._last, self._tape, None
+        if after is not None:
+            self._back.follow(after)
+        for first, checkpoint in reversed(self._checkpoints):
+            if not (isinstance(tape, WalkingTape) and self._walks(tape, first, last, checkpoint, later)):
+                again: Tape = Tape(self._run, self._back) if isinstance(tape, WalkingTape) else tape
+                if later is not None or again is not tape:
+                    again.begin(self._run.resume(checkpoint), last - first)
+                    again.take(last - first)
+                    self.retaken += last - first
+                self._go_back(again, first, last)
+            last, later = first, checkpoint
+        tape.end()
+        if 0 in self._at_samples:
+            self._back.add(*self._at_samples[0])
+        self._back.begin_of_run(self._start)
+        return self._back
+
+    def _walks(
+        self,
+        tape: WalkingTape,
+        first: int,
+        last: int,
+        checkpoint: Mapping[str, Array],
+        later: Mapping[str, Array] | None,
+    ) -> bool:
+        """Walk back to a checkpoint, from a later one or the end; return whether that is where it has led."""
+        kept = self._back.copy()
+        if later is not None:
+            tape.begin(self._run.resume(later), last - first)
+        try:
+            self._go_back(tape, first, last)
+        except StepFailed:
+            returned = False
+        else:
+            returned = tape.has_returned(checkpoint)
+        if not returned:
+            self._back.restore(kept)
+        return returned
+
+    def _go_back(self, tape: Tape, first: int, last: int) -> None:
+        """Go back over the steps after a checkpoint."""
+        stops = sorted({first, last} | {n for n in self._at_samples if first < n < last}, reverse=True)
+        for here, before in pairwise(stops):
+            if here in self._at_samples:
+                self._back.add(*self._at_samples[here])
+            tape.back(before - first, here - first)
 
 
 def _segment(n_steps: int, n_bytes: int, budget: float) -> int:
     """Return how many steps are stored together, and after how many there is a checkpoint."""
-    fits = int(budget / (_ARRAYS * n_bytes))
+    fits = int(budget / max(n_bytes, 1))
     if n_steps <= fits or n_steps == 0:
         return max(n_steps, 1)
-    return min(max(math.isqrt(n_steps), 1), max(fits, 1))
-
-
-def _again(run: DifferentiableRun, motion: FixedStepMotion, n: int) -> list[Sequence[Step]]:
-    """Return the parts of n steps of a motion."""
-    steps: Iterator[Sequence[Step]] = run.steps(motion)
-    return [next(steps) for _ in range(n)]
+    return math.isqrt(n_steps)
 
 
 def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array]], number: int) -> float:
@@ -206,62 +304,3 @@ def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array]], 
         ) from None
     at_samples[number] = by_q, by_v
     return number_
-
-
-class _Backward:
-    """The derivatives by a state, and by all that steps after it depend on."""
-
-    def __init__(self, family: Family, factors: Sequence[str]):
-        self._family, self._system = family, family.system
-        zero = np.zeros((*family.state.q.shape, 1))
-        self._by = Variation(zero, zero, zero, zero)
-        self._parameters = np.zeros(len(family))
-        self._mass = np.zeros(self._system.n_nodes)
-        self._factors = {name: np.zeros(len(self._system.energies[name].nodes)) for name in factors}
-        self._added, self._largest = np.zeros(2), np.zeros(2)  # sizes of derivatives by positions, and velocities
-
-    def add(self, by_q: Array, by_v: Array) -> None:
-        """Add the derivatives of a cost by a state."""
-        by = self._by
-        self._by = by._replace(q=by.q + by_q[..., None], v=by.v + by_v[..., None])
-        self._added += norm(by_q), norm(by_v)
-
-    def step(self, linear: LinearStep, forces: StepForces, step: Step) -> None:
-        """Take a step back."""
-        self._by, by_g = linear.backward(self._by)
-        self._take(by_g, forces, step.a1)
-        np.maximum(self._largest, (norm(self._by.q), norm(self._by.v)), out=self._largest)
-
-    def _take(self, by: Change, forces: StepForces, a: Array) -> None:
-        """Add the derivatives by parameters, masses and factors that act through changes of equations."""
-        family, system, by_g = self._family, self._system, by.forces[..., 0]
-        for j, changed in enumerate(family.changed):
-            if changed:
-                self._parameters[j] += float(np.sum(by_g * family.slope_of_forces(j, forces)))
-            if changed.joints:
-                self._parameters[j] += float(by.conditions[:, 0] @ family.slope(j, forces.conditions))
-        if system.is_lumped:
-            by_mass = np.einsum("nd,nd->n", by_g, a)
-            self._mass += by_mass
-            if family.masses is not None:
-                self._parameters += by_mass @ family.masses
-        for name, out in self._factors.items():
-            local = forces.local(system, name)
-            out += np.einsum("mkd,mkd->m", by_g[system.energies[name].nodes], local)
-
-    def begin_of_run(self, start: Mapping[str, Array]) -> None:
-        """Go through the accelerations at the start."""
-        state, by = self._family.state, self._by
-        if self._system.frames is not None:
-            return  # of methods that carry none
-        linear = LinearAccelerations(self._system, state.t, start["q"], start["v"])
-        by_q, by_v, by_g = linear.backward(np.where(self._system.fixed[..., None], 0.0, by.a + by.own))
-        self._take(unconditional(by_g), ForcesAtPoint(*linear.at), start["a"])
-        self._by = by._replace(q=by.q + by_q, v=by.v + by_v)
-
-    def result(self, value: float) -> RunGradient:
-        """Return all derivatives."""
-        family, q0, v0 = self._family, self._by.q[..., 0], self._by.v[..., 0]
-        parameters = self._parameters + np.einsum("ndk,nd->k", family.dq, q0) + np.einsum("ndk,nd->k", family.dv, v0)
-        growth = np.divide(self._largest, self._added, out=np.zeros(2), where=self._added > 0.0)
-        return RunGradient(value, parameters, q0, v0, self._mass, self._factors, float(growth.max()))

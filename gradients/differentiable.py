@@ -30,7 +30,6 @@ from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator
 from symplex.time.internal import arrays_of, internal_of
 from symplex.time.motion import FixedStepMotion
-from symplex.time.stages import Stages
 from symplex.time.trajectory import common_divisor
 
 _METHODS = (
@@ -57,6 +56,11 @@ class DifferentiableRun:
     ----------
     method : FixedStepIntegrator
         With the step that divides the times.
+    start : State
+    parts : int
+        Steps that one is composed of.
+    is_plain : bool
+        Whether steps are explicit, and forces depend on positions and time alone.
     carries : bool
         Whether accelerations are carried by the method, rather than those of positions and velocities.
 
@@ -70,11 +74,8 @@ class DifferentiableRun:
 
     def __init__(self, who: str, system: System, state: State, method: Integrator, times: Array):
         self.system, self._who, self._solvers = system, who, Solvers(system)
-        if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-            raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
-        if times[0] < state.t:
-            raise InvalidArgument(f"{who}: times must not be before the start at {state.t:g} s, got {times[0]:g} s.")
-        self.times, self._start = times, state
+        require_times(who, times, state.t)
+        self.times, self.start = times, state
         inner = method.integrator if isinstance(method, Composition) else method
         require_differentiable(who, system, method, inner)
         interval = common_divisor(times, state.t)
@@ -82,6 +83,9 @@ class DifferentiableRun:
         self._parts = substeps(method.order, method.scheme) if isinstance(method, Composition) else [1.0]
         inner = self.method.integrator if isinstance(method, Composition) else self.method
         self._scheme = None if isinstance(inner, Newmark) and inner.explicit else inner.scheme
+        self.parts = len(self._parts)
+        explicit = self._scheme is None and not system.inelastic and not system.differentiable_loads
+        self.is_plain = explicit and system.frames is None
         self.carries = self._scheme is None or self._scheme(1.0).carries
         self._framed = None if system.frames is None else FramedSolvers(system)
         if system.frames is not None and self.carries:
@@ -92,7 +96,7 @@ class DifferentiableRun:
 
     def begin(self) -> FixedStepMotion:
         """Return the motion at its start."""
-        return self.method.start(self.system, self._start)
+        return self.method.start(self.system, self.start)
 
     def resume(self, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
         """Return the motion at a checkpoint."""
@@ -123,11 +127,11 @@ class DifferentiableRun:
         begun: list[tuple[float, float, dict[str, Array]]] = []
 
         def watch(t: float, h: float) -> None:
-            begun.append((t, h, _moving(inner)))
+            begun.append((t, h, moving(inner)))
 
         if isinstance(inner, ImplicitMotion):
             inner.watched = watch
-        before = _moving(inner)
+        before = moving(inner)
         while True:
             t, h, taken, start = motion.t, motion.dt, [], 0.0
             for part in parts:
@@ -137,8 +141,8 @@ class DifferentiableRun:
                 else:
                     inner.substep(t + start * h, part * h)
                 solved = begun or [(t + start * h, part * h, before)]
-                ends = [one for _, _, one in solved[1:]] + [_moving(inner)]
-                taken += [self._step(*one, end) for one, end in zip(solved, ends, strict=True)]
+                ends = [one for _, _, one in solved[1:]] + [moving(inner)]
+                taken += [self.step(*one, end) for one, end in zip(solved, ends, strict=True)]
                 start, before = start + part, ends[-1]
             if len(parts) > 1:
                 motion.n += 1
@@ -150,7 +154,7 @@ class DifferentiableRun:
                 )
             yield taken
 
-    def _step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
+    def step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
         """Return a step between two sets of arrays."""
         dq, own = after["q"] - before["q"], before.get("own_a", before["a"])
         a1 = after["a"] if self.carries else self._end_acceleration(h, dq, before)
@@ -179,11 +183,25 @@ class DifferentiableRun:
         return ImplicitLinearStep(self.system, self._solvers, scheme, step, deltas), ForcesOnStep(scheme, step)
 
 
-def _moving(motion: FixedStepMotion) -> dict[str, Array]:
+def moving(motion: FixedStepMotion) -> dict[str, Array]:
     """Return copies of the arrays of a motion that steps depend on."""
     arrays = motion.arrays()
     found = {name: arrays[name].copy() for name in ("q", "v", "a", "own_a") if name in arrays}
     return found | arrays_of(internal_of(arrays))
+
+
+def require_times(who: str, times: Array, start: float) -> None:
+    """Check the times of samples.
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not ascend, or begin before the start in s.
+    """
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
+    if times[0] < start:
+        raise InvalidArgument(f"{who}: times must not be before the start at {start:g} s, got {times[0]:g} s.")
 
 
 def require_differentiable(who: str, system: System, method: Integrator, inner: Integrator) -> None:
@@ -195,8 +213,6 @@ def require_differentiable(who: str, system: System, method: Integrator, inner: 
         If one has not; with its name.
     """
     name = type(method).__name__
-    if isinstance(method, Stages):
-        raise InvalidSystem(f"{who}: runs in stages, or with conditions that end or change them, have no derivatives.")
     of_newmark = isinstance(inner, Newmark)
     if not (of_newmark or isinstance(inner, ImplicitIntegrator)) or not isinstance(method, FixedStepIntegrator):
         raise InvalidSystem(f"{who}: {name} has no derivatives here. Use one of {_METHODS}.")

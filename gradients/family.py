@@ -14,8 +14,10 @@ error by some 1e-7 where the dependence is another one than it was, as of a law 
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,9 @@ from numpy.typing import ArrayLike
 from symplex.base.arguments import described
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.solids.constitutive import Material
 from symplex.fem.system import State, System
-from symplex.gradients.internal_variables import WEIGHTS
+from symplex.gradients.internal_variables import WEIGHTS, slope_of
 from symplex.gradients.linear_steps import Names, StepForces
 
 # What a function returns for parameters p [k].
@@ -37,7 +40,7 @@ _PAIR = ((0, -0.25), (3, 0.25))  # of the neighbours at ∓2δ, times 1/δ
 _FIRST = 4  # states at which two must agree with four, one after the other, before two are taken
 _SMOOTH = 1e-2  # relative difference of slopes of a smooth start by two neighbours and by four
 _NOISE = 1e-10  # of a start that does not depend on a parameter
-_AGREE = 1e-10  # how far forces by two neighbours may be from those by four, relative to the largest
+AGREE = 1e-10  # how far forces by two neighbours may be from those by four, relative to the largest
 
 
 class Family:
@@ -117,6 +120,7 @@ class Family:
                     masses[:, j] += weight * (np.asarray(system.mass) - np.asarray(self.system.mass))
         self.masses = masses if masses.any() else None
         self._require_smooth_start()
+        self.dv[self.system.fixed] = 0.0  # those of supports are as given
         self._agreed = [0] * len(self.p)  # states at which two neighbours have been enough, since they last were not
 
     def __len__(self) -> int:
@@ -178,6 +182,11 @@ class Family:
             total = total + weight * self._evaluated(system, evaluate)
         return np.asarray(total)
 
+    def slope_of_variables(self, j: int, forces: StepForces, name: str) -> Array:
+        """Return the derivative by parameter j of a part's internal variables at the end of a step."""
+        at = [self._evaluated(system, lambda one: forces.variables(one)[name]) for _, system, _ in self.neighbours[j]]
+        return slope_of(at, self.deltas[j])[0]
+
     def _evaluated(self, system: System, evaluate: Callable[[System], Array]) -> Array:
         """Return what a function of a neighbour returns, with stencils as they are at the parameters themselves."""
         if system.changing:
@@ -201,16 +210,25 @@ class Family:
         for k, weight in _PAIR:
             pair += weight / self.deltas[j] * at[k]
         agreed = self._agreed[j]
-        if agreed >= _FIRST and agreed & (agreed - 1):
+        if not is_compared(agreed):
             self._agreed[j] += 1
             return pair
+        for k, (_, system, _) in enumerate(self.neighbours[j]):
+            at[k] = at[k] if k in at else self._evaluated(system, evaluate)
+        if names.inelastic:
+            return slope_of([at[k] for k in range(4)], self.deltas[j])[0]
         four = np.zeros_like(pair)
-        for k, (weight, system, _) in enumerate(self.neighbours[j]):
-            four += weight * (at[k] if k in at else self._evaluated(system, evaluate))
+        for k, (weight, _, _) in enumerate(self.neighbours[j]):
+            four += weight * at[k]
         size = np.abs(four).max()
         if size > 0.0:  # zero as of contact that is open, which says nothing
-            self._agreed[j] = agreed + 1 if np.abs(pair - four).max() <= _AGREE * size else 0
+            self._agreed[j] = agreed + 1 if np.abs(pair - four).max() <= AGREE * size else 0
         return four
+
+
+def is_compared(agreed: int) -> bool:
+    """Return whether two neighbours, that have agreed with four at so many states in a row, are compared again."""
+    return agreed < _FIRST or agreed & (agreed - 1) == 0
 
 
 def _numbers(who: str, what: str, given: ArrayLike) -> Array:
@@ -249,8 +267,21 @@ def _pickles(system: System) -> Mapping[tuple[str, str], bytes | None]:
     return {(kind, name): _pickled(part) for kind, parts in kinds.items() for name, part in parts.items()}
 
 
+class _Pickler(pickle.Pickler):
+    """Pickles materials without their density, which masses have and no energy takes from there."""
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Return what stands for a material, and nothing for other things."""
+        ours = type(obj).__module__.startswith("symplex.")  # those of users may do with it what they like
+        if ours and isinstance(obj, Material) and is_dataclass(obj):
+            return type(obj), pickle.dumps(replace(obj, density=1.0), 4)
+        return None
+
+
 def _pickled(part: object) -> bytes | None:
+    out = io.BytesIO()
     try:
-        return pickle.dumps(part, 4)
+        _Pickler(out, 4).dump(part)
     except Exception:  # whatever a user's own part raises: it counts as one that depends on the parameter
         return None
+    return out.getvalue()

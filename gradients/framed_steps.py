@@ -33,7 +33,9 @@ from symplex.gradients.linear_steps import (
     Step,
     StepForces,
     Variation,
+    added,
     applied,
+    before_end,
     derivatives_of_forces,
     evaluated,
     variables_at_end,
@@ -190,20 +192,24 @@ class FramedLinearStep(LinearStep):
         """Return the derivatives by the start, and by the forces."""
         scheme, coordinates = self._scheme, self._solvers.coordinates
         by_a = np.where(self._free, adjoint.a + adjoint.own + scheme.h * adjoint.v, 0.0) / scheme.impulse
-        by_end = adjoint.q + scheme.inertia * by_a
+        by_end, by_q0, z = before_end(self._system, self._step, adjoint)
+        by_end = by_end + scheme.inertia * by_a
         mu = self._solvers.solve(self._blocks, self._resultants(self._step.q1, by_end), True)
         m, by_arms = self._motions(self._middle, mu), self._moments_back(mu[1 : 2 * len(self._frames) : 2])
         by_end = by_end - self._by_end.transposed_times(m) - self._alpha * by_arms
+        if self._system.inelastic:
+            found = evaluated(scheme, self._step).backward(self._system, -scheme.impulse * m[..., 0])
+            by_end, by_q0, z = by_end + found.q1[..., None], by_q0 + found.q0[..., None], added(z, found.z0)
         by_conditions = np.zeros((0, mu.shape[2]))
         if self._border is not None:
             by_conditions = -self._border.of_equations(mu[coordinates.n_nodes :])
             local = self._gradients[..., None] * by_conditions[:, None, None]
             np.add.at(by_end, self._border.at_end.nodes, local)
         q = self._carried(by_end, back=True) - self._by_start.transposed_times(m) - (1.0 - self._alpha) * by_arms
-        q -= scheme.inertia * by_a
+        q += by_q0 - scheme.inertia * by_a
         v = adjoint.v + scheme.by_v * (applied(self._system, m) - by_a)
         zero = np.zeros_like(q)
-        return Variation(q, v, zero, zero), Change(-scheme.impulse * m, by_conditions)
+        return Variation(q, v, zero, zero, z), Change(-scheme.impulse * m, by_conditions, adjoint.z)
 
     def _carried(self, dq: Array, back: bool = False) -> Array:
         """Return S δq [n, 3, k], or Sᵀ δq."""

@@ -165,9 +165,9 @@ def applied(system: System, x: Array) -> Array:
     return (system.mass @ x.reshape(len(x), -1)).reshape(x.shape)
 
 
-def unconditional(forces: Array) -> Change:
-    """Return changes of forces [n, dim, k] only."""
-    return Change(forces, np.zeros((0, forces.shape[2])))
+def unconditional(forces: Array, variables: Mapping[str, Array] = MappingProxyType({})) -> Change:
+    """Return changes of forces [n, dim, k] and internal variables only."""
+    return Change(forces, np.zeros((0, forces.shape[2])), variables)
 
 
 def accelerated(system: System, force: Array) -> Array:
@@ -322,6 +322,23 @@ def variables_at_end(
     return {name: dz + g.variables[name] for name, dz in found.items()}
 
 
+def before_end(system: System, step: Step, adjoint: Variation) -> tuple[Array, Array | float, Mapping[str, Array]]:
+    """Return the derivatives by positions at the end of a step, and by positions and internal variables at its start.
+
+    Of one number [..., 1]: those by internal variables at the end go through their update.
+    """
+    if not system.inelastic:
+        return adjoint.q, 0.0, adjoint.z
+    by_z1 = {name: z[..., 0] for name, z in adjoint.z.items()}
+    found = step.increment(1.0, False).backward_of_variables(system, by_z1)
+    return adjoint.q + found.q1[..., None], found.q0[..., None], {name: z[..., None] for name, z in found.z0.items()}
+
+
+def added(z: Mapping[str, Array], more: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return sums of derivatives [..., 1] and [...] by internal variables."""
+    return {name: one + more[name][..., None] for name, one in z.items()}
+
+
 @final
 class ImplicitLinearStep(LinearStep):
     """A step of an implicit method, which its scheme describes."""
@@ -372,13 +389,18 @@ class ImplicitLinearStep(LinearStep):
     def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         system, scheme, free = self._system, self._scheme, self._free
+        by_end, by_q0, z = before_end(system, self._step, adjoint)
         by_own = adjoint.own + scheme.h * scheme.gamma * adjoint.v
         by_a = np.where(free, adjoint.a + scheme.own_a1 * by_own, 0.0)
-        by_dq = np.where(free, adjoint.q + scheme.inertia / scheme.impulse * by_a, 0.0)
+        by_dq = np.where(free, by_end + scheme.inertia / scheme.impulse * by_a, 0.0)
         mu = np.where(free, self._solvers.solve(self._blocks, by_dq, self._step.q1, True), 0.0)
         by_w = applied(system, mu) - by_a / scheme.impulse
         by_g = -scheme.impulse * mu
-        q = adjoint.q + self._by_ends.transposed_times(by_g)
+        q = by_end + by_q0 + self._by_ends.transposed_times(by_g)
+        if system.inelastic:
+            found = evaluated(scheme, self._step).backward(system, by_g[..., 0])
+            q += (found.q0 + found.q1)[..., None]
+            z = added(z, found.z0)
         v = adjoint.v + scheme.by_v * by_w
         a = scheme.by_a * by_w + scheme.own_a0 * by_own
         own = scheme.by_own * by_w + scheme.own_own * by_own + scheme.h * (1.0 - scheme.gamma) * adjoint.v
@@ -386,7 +408,7 @@ class ImplicitLinearStep(LinearStep):
             by_seen = -self._by_v.transposed_times(by_g)
             v += scheme.seen_v * by_seen
             own += scheme.seen_own * by_seen
-        return Variation(q, v, a, own), unconditional(by_g)
+        return Variation(q, v, a, own, z), unconditional(by_g, adjoint.z)
 
 
 @final
@@ -422,7 +444,7 @@ class LinearAccelerations:
     def _products(self, x: Array) -> Array | None:
         """Return ∇²V x [n, dim, k] without the Hessian; None where that is not faster, or not all there is."""
         system = self._system
-        if self._by_q is not None or x.shape[2] > _FEW or system.differentiable_loads or not _has_products(system):
+        if self._by_q is not None or x.shape[2] > _FEW or system.differentiable_loads or not has_products(system):
             return None
         columns = [np.ascontiguousarray(x[..., j]) for j in range(x.shape[2])]
         return np.stack([system.hessian_product(self.at[1], column) for column in columns], axis=2)
@@ -445,7 +467,7 @@ class LinearAccelerations:
         return by_q, by_v, by_g
 
 
-def _has_products(system: System) -> bool:
+def has_products(system: System) -> bool:
     """Return whether all energies of a system have kernels for products with their Hessians."""
     return not system.changing and all(
         isinstance(energy, DeadLoad) or energy.calls(forms.HESSIAN_PRODUCT, system.dim) is not None
@@ -480,7 +502,15 @@ class ExplicitLinearStep(LinearStep):
         h = self._h
         a1 = adjoint.a + adjoint.own + 0.5 * h * adjoint.v
         by_q, by_seen, by_g = self._end.backward(np.where(self._free, a1, 0.0))
-        q = adjoint.q + by_q
+        q, q0, z = adjoint.q + by_q, 0.0, adjoint.z
+        if (system := self._system).inelastic:
+            by_z1 = {name: by_z[..., 0] for name, by_z in z.items()}
+            found = self._step.increment(1.0, False).backward_at_end(system, by_g[..., 0], by_z1)
+            q, q0, z = (
+                q + found.q1[..., None],
+                found.q0[..., None],
+                {name: by_z0[..., None] for name, by_z0 in found.z0.items()},
+            )
         middle = adjoint.v + h * q
         a = np.where(self._free, 0.5 * h * middle + h * by_seen, 0.0)
-        return Variation(q, middle + by_seen, a, np.zeros_like(a)), unconditional(by_g)
+        return Variation(q + q0, middle + by_seen, a, np.zeros_like(a), z), unconditional(by_g, adjoint.z)

@@ -15,9 +15,10 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidArgument
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
-from symplex.gradients.differentiable import DifferentiableRun
-from symplex.gradients.family import WEIGHTS, Build, Family
+from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.family import WEIGHTS, Family
 from symplex.gradients.linear_steps import Change, ForcesAtPoint, LinearAccelerations, StepForces, Variation
+from symplex.gradients.staged import Build, StagedBuild, staged
 from symplex.time.integrator import Integrator
 from symplex.time.internal import internal_of
 from symplex.time.motion import FixedStepMotion
@@ -69,7 +70,7 @@ class RunTangent(Summarized):
 def tangent(
     build: Build,
     parameters: ArrayLike,
-    integrator: Integrator,
+    integrator: Integrator | None,
     times: Array,
     observe: Observe | None = None,
     *,
@@ -95,7 +96,7 @@ def tangent(
         p where derivatives are taken.
     integrator : Integrator
         `EnergyMomentum`, `Midpoint`, `VariationalMidpoint`, `Newmark`, `HilberHughesTaylor`, `GeneralizedAlpha`, or a
-        `Composition` of one.
+        `Composition` of one. None where ``build(p)`` returns `Stages` in place of the system.
     times : float64 [T]
         In s, ascending.
     observe : callable, optional
@@ -125,8 +126,11 @@ def tangent(
     >>> found = sx.tangent(build, [1e6], sx.EnergyMomentum(1e-4), times, lambda system, state: state.q[tip])
     >>> scipy.optimize.least_squares(lambda p: ..., jac=lambda p: ...)
     """
-    family = Family(build, parameters, scales)
-    run = DifferentiableRun("tangent", family.system, family.state, integrator, np.asarray(times, float))
+    times = np.asarray(times, float)
+    if (stages := staged("tangent", build, parameters, integrator)) is not None:
+        return _in_stages(stages, times, observe, scales)
+    family = Family(build, parameters, scales)  # pyright: ignore[reportArgumentType]
+    run = DifferentiableRun("tangent", family.system, family.state, integrator, times)  # pyright: ignore[reportArgumentType]
     motion = run.begin()
     samples = run.samples(motion)
     d = initial_variation(family, motion.arrays()["a"])
@@ -146,6 +150,28 @@ def tangent(
         values.append(observed(observe, family.system, state))
         jacobian.append(observed_slopes(observe, family, state, d._replace(a=a)))
     return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v, d.z)
+
+
+def _in_stages(stages: StagedBuild, times: Array, observe: Observe | None, scales: ArrayLike | None) -> RunTangent:
+    """Return numbers of a run in stages, each of which begins at the state of the one before to first order."""
+    require_times("tangent", times, stages.start(stages.p).t)
+    inside, found = stages.times(times), []
+    start: Callable[[Array], State] = stages.start
+    one: RunTangent | None = None
+    for k, some in enumerate(inside):
+        until = stages.until(k, some, k + 1 == len(inside))
+        state = start(stages.p)
+        one = tangent(stages.of(k, start), stages.p, stages.method(k, state), until, observe, scales=scales)
+        found.append((one.values[: len(some)], one.jacobian[: len(some)]))
+        start = partial(_first_order, one, stages.p, stages.stages[k].end)
+    values, jacobian = (np.concatenate([some[i] for some in found if len(some[0])]) for i in (0, 1))
+    assert one is not None, "there is a stage"
+    return RunTangent(times, values, jacobian, one.state, one.dq, one.dv, one.dz)
+
+
+def _first_order(found: RunTangent, p0: Array, t: float, p: Array) -> State:
+    """Return the end of a run at t in s for other parameters than p0."""
+    return found.state_at(p - p0).timed(t)
 
 
 def state_of(motion: FixedStepMotion) -> State:

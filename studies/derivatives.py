@@ -20,6 +20,7 @@ from symplex.scenario.scenario import Problem, Scenario
 from symplex.studies.convergence import value_at
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.modes.natural import natural_modes
+from symplex.time.stages import Stages
 from symplex.time.trajectory import march
 
 _MOMENTA: dict[str, Callable[[System, State], Array]] = {
@@ -67,6 +68,16 @@ class KeyedRun:
         self._problems[id(problem.system)] = problem
         return problem.system, problem.state
 
+    def _staged(self, p: Array) -> tuple[System | Stages, State]:
+        """Return what `_build` does, with stages in place of the system where there are any."""
+        problem = self.problem(p)
+        stages = problem.integrator
+        if not isinstance(stages, Stages):
+            self._problems[id(problem.system)] = problem
+            return problem.system, problem.state
+        self._problems |= {id(stage.system): problem for stage in stages.stages}
+        return stages, problem.state
+
     def problem(self, p: Array) -> Problem:
         """Return the problem with other numbers."""
         return self.scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).build(like=self._like)
@@ -78,7 +89,8 @@ class KeyedRun:
         """Return the columns, and their derivatives by the numbers, up to a time in s."""
         method = self.problem(p).integrator
         with self._differentiated():
-            return tangent(self._build, p, method, self._until(end), self._observe, scales=scales)
+            method = None if isinstance(method, Stages) else method
+            return tangent(self._staged, p, method, self._until(end), self._observe, scales=scales)
 
     def frequencies(self, p: Array, scales: Array, n: int, at: Literal["start", "equilibrium"]) -> FrequencyTangent:
         """Return the n lowest natural frequencies in Hz, and their derivatives by the numbers."""
@@ -108,7 +120,8 @@ class KeyedRun:
     def run(self, p: Array, end: float, dt_of: Array | None = None) -> Array:
         """Return the columns [T, m] up to a time in s, with the step of other numbers."""
         problem = self.problem(p)
-        method = problem.integrator if dt_of is None else self.problem(dt_of).integrator
+        own = dt_of is None or isinstance(problem.integrator, Stages)  # which have systems of their own
+        method = problem.integrator if own else self.problem(dt_of).integrator  # pyright: ignore[reportArgumentType]
         states = march(problem.system, method, problem.state, self._until(end))
         return np.array([observed(problem, problem.system, state, self.columns) for state in states])
 

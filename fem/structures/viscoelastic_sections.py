@@ -77,6 +77,8 @@ class ViscoelasticSections(Inelastic):
         """τ_i [i] in s."""
         return self._elements.times
 
+    stencil_axis = 1
+
     def unstrained(self) -> Array:
         """Return the internal variables of a structure that has not been strained before."""
         return np.zeros(self.shape)

@@ -1733,6 +1733,7 @@ def calls() -> dict[str, Call]:
             scales=[1.0, 0.1],
             factors=["springs"],
             budget=1e3,
+            states="walk back",
         ),
         "converge": _call(
             sx.converge,

@@ -1,12 +1,17 @@
 """Gradients by one run back, against tangents, which go forwards, and against differences of runs."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import symplex as sx
-from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, thrown, truss
+from reference.impacts import CELLS, MESH, METHODS, PARAMETERS, differences, thrown, truss
 from symplex.errors import InvalidArgument, InvalidSystem
+from symplex.gradients.explicit_loop import ExplicitLoop
+from symplex.gradients.family import Family
+from symplex.gradients.integer_steps import IntegerSteps
 
 TIMES = np.array([0.0, 4e-3, 12e-3])
 WEIGHTS = np.random.default_rng(0).standard_normal((2, *MESH.points.shape))
@@ -69,6 +74,120 @@ def test_positions_velocities_masses_and_moduli_of_elements(name):
     assert slope == pytest.approx(
         np.sum(found.factors["block"] * moduli), abs=1e-5 * np.abs(found.factors["block"]).sum()
     )
+
+
+def dropped(p):
+    """A block without friction and damping that hits the floor, held on an edge and pushed: one compiled loop."""
+    young, stiffness, density, gravity, push, speed = p
+    strain = sx.Solid(MESH.points, CELLS, sx.NeoHookean.from_young(young, 0.3, density))
+    mass = sx.lumped_mass(MESH.points, CELLS, density, len(MESH.points))
+    floor = sx.RigidContact(MESH.boundary_nodes, sx.HalfSpace((0.0, 0.0, -0.001), (0.1, 0.0, 1.0)), stiffness)
+    energies = {"block": strain, "gravity": sx.Gravity(mass, (0.0, 0.0, -gravity)), "floor": floor}
+    load = sx.actions.NodalLoad([1, 3], (push, 0.0, 0.0), lambda t: 1.0 + 50.0 * t)
+    held = sx.fixed_mask(len(MESH.points), [([4], "y")])
+    system = sx.System(mass, energies, loads={"push": load}, fixed=held)
+    return system, system.state(MESH.points, speed * np.array([0.3, 0.0, -1.0]))
+
+
+DROPPED = np.array([1e5, 2e3, 1000.0, 9.81, 2.0, 1.5])
+
+
+@pytest.mark.parametrize("method", [sx.Newmark(2e-4), sx.Composition(sx.Newmark(4e-4), 4)], ids=["newmark", "fourth"])
+def test_explicit_steps_in_one_loop(method):
+    forwards = sx.tangent(dropped, DROPPED, method, TIMES, lambda system, state: cost(state)[0])
+    found = sx.gradient(dropped, DROPPED, method, TIMES, cost, factors=["block"])
+    assert np.allclose(found.parameters, forwards.jacobian[:, 0].sum(axis=0), rtol=1e-9, atol=0.0)
+    assert found.factors["block"].sum() == pytest.approx(DROPPED[0] * found.parameters[0], rel=1e-9)
+    again = sx.gradient(dropped, DROPPED, method, TIMES, cost, budget=1e4)
+    assert np.array_equal(found.q0, again.q0)
+    assert np.array_equal(found.v0, again.v0)
+    assert np.allclose(found.parameters, again.parameters, rtol=1e-12)
+    assert again.growth == found.growth
+
+    def value(p):
+        system, state = dropped(p)
+        return sum(cost(reached)[0] for reached in sx.march(system, method, state, TIMES))
+
+    for j in range(len(DROPPED)):
+        coarse, fine = (differences(value, DROPPED, j, r) for r in (4e-4, 2e-4))
+        assert (4.0 * fine - coarse) / 3.0 == pytest.approx(found.parameters[j], rel=1e-5)
+
+
+def flying(p):
+    """The block that is dropped, without the load that depends on time."""
+    system, state = dropped(np.concatenate([p, DROPPED[4:]]))
+    return sx.System(system.mass, system.energies, fixed=system.fixed), state
+
+
+@pytest.mark.parametrize("method", [sx.Newmark(2e-4), sx.EnergyMomentum(4e-4), sx.Midpoint(4e-4)])
+def test_states_that_are_walked_back_to(method):
+    kept = sx.gradient(flying, DROPPED[:4], method, TIMES, cost, factors=["block"])
+    walked = sx.gradient(flying, DROPPED[:4], method, TIMES, cost, factors=["block"], states="walk back", budget=0.0)
+    assert walked.retaken == 0
+    assert walked.value == pytest.approx(kept.value, rel=1e-13)
+    for name in ("parameters", "q0", "v0", "mass"):
+        one, other = getattr(walked, name), getattr(kept, name)
+        assert np.abs(one - other).max() < 1e-10 * np.abs(other).max(), name
+
+
+def test_steps_on_integers_return_to_the_same_bits():
+    system, state = flying(DROPPED[:4])
+    a = system.accelerations_at(state.t, state.q, state.v)
+    steps = IntegerSteps(system, sx.State(state.t, state.q, state.v, a), 2e-4)
+    before = steps.positions.copy(), steps.velocities.copy()
+    steps.advance(3000)
+    loop = ExplicitLoop(Family(flying, DROPPED[:4]), lambda *given: None, False)
+    assert (steps.positions != before[0]).any()
+    loop.walk(3000, steps)
+    assert np.array_equal(steps.positions, before[0])
+    assert np.array_equal(steps.velocities, before[1])
+
+
+def test_where_states_do_not_return_steps_are_taken_again():
+    """A block that slides on a floor until friction sticks: its steps back leave the path."""
+
+    def sliding(p):
+        system, state = thrown(np.concatenate([p, PARAMETERS[2:4], [0.9, 9.81, 0.0, 1e-2]]))
+        return system, system.state(state.q - [0.0, 0.0, 0.0035], [0.05, 0.0, 0.0])
+
+    method, times = sx.EnergyMomentum(2e-3), [0.1]
+    kept = sx.gradient(sliding, PARAMETERS[:2], method, times, cost)
+    walked = sx.gradient(sliding, PARAMETERS[:2], method, times, cost, states="walk back")
+    assert kept.retaken == 0
+    assert 0 < walked.retaken <= 50
+    assert np.allclose(walked.parameters, kept.parameters, rtol=1e-8, atol=0.0)
+
+
+def test_a_hundred_thousand_steps_take_the_memory_of_a_few():
+    def build(p):
+        spring = sx.Bars([[0, 1]], sx.measures.GreenStrain(p[0], 1.0))
+        system = sx.System([1.0, 2.0], {"spring": spring})
+        return system, system.state([[0, 0, 0], [1.1, 0, 0]], [[0, 0, 0.3], [0, 0, -0.15]])
+
+    def end(state):
+        return float(state.q[0, 2]), np.array([[0, 0, 1.0], [0, 0, 0]]), np.zeros((2, 3))
+
+    given = build, [40.0], sx.Newmark(1e-2), [1e3], end
+    sx.gradient(*given[:3], [1.0], end, states="walk back")  # compiles
+    tracemalloc.start()
+    walked = sx.gradient(*given, states="walk back")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e5  # steps kept are 10 MB
+    coarse, fine = (differences(lambda p: _end(build, p), np.array([40.0]), 0, r) for r in (2e-6, 1e-6))
+    assert walked.parameters[0] == pytest.approx((4.0 * fine - coarse) / 3.0, rel=1e-5)
+
+
+def _end(build, p):
+    system, state = build(p)
+    return next(sx.march(system, sx.Newmark(1e-2), state, [1e3])).q[0, 2]
+
+
+def test_what_cannot_be_walked_back_is_refused():
+    with pytest.raises(InvalidSystem, match="is known of EnergyMomentum, Midpoint and explicit Newmark"):
+        sx.gradient(thrown, PARAMETERS, METHODS["hht"], TIMES, cost, states="walk back")
+    with pytest.raises(InvalidSystem, match=r"by explicit steps is known without loads .* got 'push'"):
+        sx.gradient(dropped, DROPPED, sx.Newmark(2e-4), TIMES, cost, states="walk back")
 
 
 def test_growth_tells_of_unstable_motions():

@@ -152,9 +152,9 @@ def test_tangents_are_those_of_runs(case, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES | SOLID)
+@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
 def test_adjoints_are_those_of_tangents(case, name):
-    (build, p), method = (CASES | SOLID)[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
 
     def cost(state):

@@ -551,10 +551,33 @@ class NewmarkMotion(FixedStepMotion):
         joined = [np.concatenate(arrays) for arrays in zip(*(near[1:] for near in places), strict=True)]
         return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
 
-    def _loop(self, n: int, steps: Steps, places: tuple[Any, ...] = ()) -> int:
+    def record(self, positions: Array, accelerations: Array) -> None:
+        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay.
+
+        Raises
+        ------
+        StepFailed
+            If a step cannot be taken.
+        """
+        at_once = 1 if self._moving or self._internal or self._loads is None else self._at_once
+        done, self._broken = 0, True
+        while done < len(positions):
+            some = slice(done, done + at_once)
+            record, steps = (positions[some], accelerations[some]), Steps.one(self.t0, self.dt)._replace(n=self.n)
+            taken = self._loop(len(record[0]), steps, record=record)
+            if not taken:
+                self.substep(self.t, self.dt)
+                positions[done], accelerations[done], taken = self._q, self._a, 1
+            self.n, done = self.n + taken, done + taken
+        self._observe_state()
+        self._broken, self._shown = False, self.n
+
+    def _loop(
+        self, n: int, steps: Steps, places: tuple[Any, ...] = (), record: tuple[Array, Array] | None = None
+    ) -> int:
         """Take n steps by the compiled loop; return how many: fewer if one fails, or if nodes would leave places.
 
-        With places what has stencils that change does not act.
+        With places what has stencils that change does not act. A record has the positions and accelerations after each.
         """
         if self._back.failed:
             return 0
@@ -569,7 +592,8 @@ class NewmarkMotion(FixedStepMotion):
         energies = (self._gradient, _NO_ROWS) if table is None else (table.constant, table.rows)
         works = loads.table.forces.rows, loads.table.forces.kernel, factors, *self._work.buffers()
         back = *calls, self._back.address
-        return _steps(known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES))
+        given = known, steps.sizes, steps.kicks, *self._nodes, *energies, *works, *back, *(places or _NO_PLACES)
+        return _steps(*given) if record is None else _recorded_steps(*record, *given)
 
     @property
     def _nodes(self) -> tuple[Array, ...]:
@@ -659,6 +683,24 @@ def _steps(
             return step
         after = kicks[k, 1]
         k = k + 1 if k + 1 < len(sizes) else 0
+    return n
+
+
+@kernel
+def _recorded_steps(
+    positions, accelerations, n, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows,
+    loads, write, factors, acting, works, is_large, supports, from_python, actions, back, nodes, at, rooms,
+):  # fmt: skip
+    """Take n steps one by one, which are the same to the last bit, and write what there is after each."""
+    for step in range(n):
+        k = step % len(factors)
+        if not _steps(
+            1, sizes, kicks, q, v, a, gradient, inverse_mass, before, constant, rows, loads, write,
+            factors[k : k + 1], acting, works, is_large, supports, from_python, actions, back, nodes, at, rooms,
+        ):  # fmt: skip
+            return step
+        positions[step] = q
+        accelerations[step] = a
     return n
 
 

@@ -1,0 +1,210 @@
+"""The adjoint of explicit steps by one compiled loop, from positions and accelerations that were kept of each.
+
+Backwards in a step of explicit Newmark, with λ the derivatives by positions, velocities and accelerations at its end,
+
+    μ = −M⁻¹ (λa + h/2 λv),    λq ← λq + ∇²V(q1) μ,    λv ← λv + h λq,    λa ← h/2 λv,
+
+and ∂/∂p = Σ μ·∂(∇V)/∂p, ∂/∂m = Σ μ·a1. Products with Hessians, and forces of neighbouring systems, are found by the
+rows of their calls (`symplex.fem.form_table`); what has none is called back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from symplex.fem.actions.loads import DeadLoad
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.calls import add_rows, table_of
+from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled.call import call_back
+from symplex.fem.compiled.callbacks import Callback
+from symplex.fem.compiled.kernels import formula, kernel
+from symplex.fem.form_table import form_table, write_gradient
+from symplex.gradients.family import AGREE, Family, is_compared
+from symplex.gradients.integer_steps import IntegerSteps, step_back
+
+_PRODUCT, _PARAMETERS, _KINDS = range(3)
+_LANES = 8
+
+
+@final
+class ExplicitLoop:
+    """Explicit steps, backwards.
+
+    Parameters
+    ----------
+    family : Family
+        Of a system with a lumped mass that `LinearAccelerations.has_products` is true of.
+    take : callable
+        ``take(by_forces, k, parameters)`` adds what the derivatives by forces [n, dim] of the kept step k say of the
+        parameters named, and of whatever else depends on forces.
+    always : bool
+        Whether it is called where no parameter needs it.
+
+    Attributes
+    ----------
+    by_q, by_v, by_a : float64 [n, dim]
+        The derivatives by the state, which may be changed between calls.
+    parameters : float64 [k]
+        Those by parameters, as far as they are found in the loop.
+    by_mass : float64 [n, dim]
+        By masses, of each direction.
+    largest : float64 [2]
+        The largest norms of by_q and by_v.
+    """
+
+    def __init__(self, family: Family, take: Callable[[Array, int, list[int]], None], always: bool):
+        system, shape = family.system, family.state.q.shape
+        self._system, self._take = system, take
+        self.by_q, self.by_v, self.by_a, self.by_mass, self._by_g, self._product = (np.zeros(shape) for _ in range(6))
+        self.largest, self.parameters = np.zeros(2), np.zeros(len(family))
+        mass = np.asarray(system.mass)[:, None]
+        self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / mass)
+        acting = {name for name, energy in system.energies.items() if not isinstance(energy, DeadLoad)}
+        self._table = form_table(system, forms.HESSIAN_PRODUCT, acting)
+        self._in_python: list[int] = []
+        found, numbers = [], []
+        for j, changed in enumerate(family.changed):
+            if not changed:
+                continue
+            names = set(changed.energies)
+            tables = [form_table(one, forms.GRADIENT, names) for _, one, _ in family.neighbours[j]]
+            if names == set().union(*changed) and all(table is not None for table in tables):
+                found += tables
+                numbers.append(j)
+            else:
+                self._in_python.append(j)
+        self._kept = found
+        self._numbers, self._agreed = np.array(numbers, np.int64), np.zeros(len(numbers), np.int64)
+        self._deltas = family.deltas[self._numbers]
+        self._constants = np.array([table.constant for table in found]).reshape(-1, *shape)
+        rows = [table.rows for table in found]
+        self._starts = np.concatenate([[0], np.cumsum([len(some) for some in rows])]).astype(np.int64)
+        self._rows = np.concatenate([table_of([]), *rows])
+        self._forces = np.zeros((4 if numbers else 0, *shape))
+        self._calls = bool(self._in_python) or always
+        self._back, self._positions = Callback(self._called), np.zeros((0, *shape))
+
+    def back(self, sizes: Array, positions: Array, accelerations: Array) -> None:
+        """Go back over s steps of some sizes [s], with positions and accelerations [s, n, dim] at the end of each."""
+        self._positions = positions
+        _back(sizes, positions, accelerations, *self._given())
+        self._back.raise_failure()
+
+    def walk(self, n: int, steps: IntegerSteps) -> None:
+        """Walk back over n steps on integers."""
+        self._positions = steps.q
+        state = steps.positions, steps.velocities, steps.q, steps.a, steps.gradient, steps.inverse_mass
+        _walk(n, np.array(steps.numbers[:1]), *steps.numbers, *state, *steps.energies, *self._given())
+        self._back.raise_failure()
+
+    def _given(self) -> tuple[Any, ...]:
+        """Return what the loop over steps takes besides these."""
+        rows = table_of([]) if self._table is None else self._table.rows
+        state = self.by_q, self.by_v, self.by_a, self._inverse_mass, self._by_g, self._product, self.by_mass
+        neighbours = self._numbers, self._agreed, self._deltas, self._constants, self._starts, self._rows, self._forces
+        calls = self._table is None, self._calls, self._back.address
+        return rows, *state, self.largest, *neighbours, self.parameters, *calls
+
+    def _called(self, number: int) -> None:
+        """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
+        step, kind = divmod(number, _KINDS)
+        if kind == _PRODUCT:
+            self._system.hessian_product(self._positions[step], self._by_g, self._product)
+        else:
+            self._take(self._by_g, step, self._in_python)
+
+
+_is_compared = formula(is_compared)
+
+
+@kernel
+def _back(
+    sizes, positions, accelerations, rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
+    numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
+):  # fmt: skip
+    """Go back over all steps; return 1 if something that is called back fails."""
+    q, v, a, inverse, g = by_q.ravel(), by_v.ravel(), by_a.ravel(), inverse_mass.ravel(), by_g.ravel()
+    out, mass = product.ravel(), by_mass.ravel()
+    for step in range(len(sizes) - 1, -1, -1):
+        h, x = sizes[step], positions[step]
+        accelerated = accelerations[step].ravel()
+        for i in range(len(q)):
+            g[i] = -inverse[i] * (a[i] + 0.5 * h * v[i])
+            mass[i] += g[i] * accelerated[i]
+            out[i] = 0.0
+        if not from_python:
+            add_rows(rows, (x, by_g), product)
+        elif call_back(back, step * _KINDS + _PRODUCT):
+            return 1
+        for j in range(len(numbers)):
+            some = 4 * j
+            agreed[j], slope = _slope(
+                agreed[j], deltas[j], constants[some : some + 4], starts[some : some + 5], neighbours, x, g, forces
+            )
+            parameters[numbers[j]] += slope
+        if calls and call_back(back, step * _KINDS + _PARAMETERS):
+            return 1
+        for i in range(len(q)):
+            q[i] += out[i]
+            v[i] += h * q[i]
+            a[i] = 0.5 * h * v[i]
+        largest[0] = max(largest[0], _norm(q))
+        largest[1] = max(largest[1], _norm(v))
+    return 0
+
+
+@kernel
+def _walk(
+    n, sizes, h, dq, dv, whole, halves, positions, accelerations, gradient, inverse, constant, energies, called, at,
+    rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
+    numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
+):  # fmt: skip
+    """Go back over n steps on integers, of which the end of the last is at hand, until what is called back fails."""
+    for _ in range(n):
+        if _back(
+            sizes, positions, accelerations, rows, by_q, by_v, by_a, inverse_mass, by_g, product, by_mass, largest,
+            numbers, agreed, deltas, constants, starts, neighbours, forces, parameters, from_python, calls, back,
+        ):  # fmt: skip
+            return
+        state = whole, halves, positions[0], accelerations[0], gradient, inverse
+        step_back(h, dq, dv, *state, constant, energies, called, at)
+
+
+@formula
+def _slope(agreed, delta, constants, starts, rows, x, by, forces):
+    """Return at how many states in a row two neighbours have agreed with four, and by·∂(∇V)/∂p at x."""
+    compared = _is_compared(agreed)
+    for k in range(4):
+        if compared or k == 0 or k == 3:
+            write_gradient(constants[k], rows[starts[k] : starts[k + 1]], x, forces[k])
+    f = forces.reshape((4, len(by)))
+    pair, four, off, size = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(by)):
+        wide = (f[3, i] - f[0, i]) / (4.0 * delta)
+        pair += by[i] * wide
+        if compared:
+            better = (4.0 * (f[2, i] - f[1, i]) / (2.0 * delta) - wide) / 3.0
+            four += by[i] * better
+            off, size = max(off, abs(wide - better)), max(size, abs(better))
+    if not compared:
+        return agreed + 1, pair
+    if size == 0.0:  # zero as of contact that is open, which says nothing
+        return agreed, four
+    return agreed + 1 if off <= AGREE * size else 0, four
+
+
+@formula
+def _norm(x):
+    """Return the root of the sum of squares, in lanes."""
+    sums = np.zeros(_LANES)
+    whole = len(x) // _LANES * _LANES
+    for i in range(0, whole, _LANES):
+        for k in range(_LANES):
+            sums[k] += x[i + k] * x[i + k]
+    for i in range(whole, len(x)):
+        sums[0] += x[i] * x[i]
+    return np.sqrt(sums.sum())
