@@ -27,7 +27,7 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form, kernels_of
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.energy import RIGID, Energy
+from symplex.fem.energies.energy import RIGID, Energy, LatticeFunctions
 from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
@@ -212,6 +212,19 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, k, 3] in m."""
         return self._local(forms.VALUE, x)
+
+    def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
+        """Refuse: force-stepping would find integrals again at each of its events.
+
+        Raises
+        ------
+        InvalidSystem
+            Always.
+        """
+        raise InvalidSystem(
+            "contact integrated over facets (SegmentContact) is not supported by force-stepping; take contact of pairs "
+            '(BodyContact, integration = "pairs"), or another method.'
+        )
 
     def _gaps(self, q: Array) -> Array:
         """Return the least gaps [m] in m of the pairs in the list; infinite where they do not face each other."""

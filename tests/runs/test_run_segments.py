@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import symplex.runs.loop
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.errors import InvalidSystem, StepFailed, SymplexError
 from symplex.meshes.series.series import read_series
 from symplex.parallel.pieces import require_parts
 from symplex.runs.history import read_history
@@ -86,3 +86,9 @@ def test_a_run_in_which_bodies_overlap_too_much_fails_with_the_place(tmp_path):
 def test_ranks_refuse_it():
     with pytest.raises(InvalidSystem, match=r"'contact' \(SegmentContact\) cannot be divided among ranks"):
         require_parts(Scenario.parse(SCENARIO).build().system, contact=True)
+
+
+def test_force_stepping_refuses_it(tmp_path):
+    text = SCENARIO.replace('"energy-momentum"\ndt = 5e-4', '"force-stepping"\ngrid = 5e-4')
+    with pytest.raises(SymplexError, match=r"integrated over facets .* is not supported by force-stepping"):
+        simulate(Scenario.parse(text), tmp_path, progress=False, pictures=False)
