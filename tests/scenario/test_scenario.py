@@ -257,7 +257,8 @@ MISTAKES = {
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
-        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, spline, surface.",
+        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, spline, "
+        "surface.",
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,
