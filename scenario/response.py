@@ -7,6 +7,7 @@ from copy import copy
 from itertools import pairwise
 from math import radians
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -268,7 +269,7 @@ def excitation(
     mesh: Mesh,
     state: State,
     acting: Mapping[str, Load],
-    drivers: Mapping[str, int],
+    drivers: Mapping[str, int] = MappingProxyType({}),
 ) -> Excitation:
     """Return what excites: the loads and supports that are named, or all whose history says that they change.
 
@@ -287,7 +288,7 @@ def excitation(
         At whose time loads act, and pressures on surfaces where it has these.
     acting : mapping of str to Load
         The loads of the system by their names, with the histories that their amplitudes are without.
-    drivers : mapping of str to int
+    drivers : mapping of str to int, optional
         The nodes that drive supports in directions that are not along the axes.
 
     Raises

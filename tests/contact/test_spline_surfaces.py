@@ -59,17 +59,18 @@ def test_derivatives_are_those_of_the_gap_also_beyond_the_edges(flip):
     np.testing.assert_allclose(np.abs(np.linalg.norm(x - at.points, axis=1) - np.abs(at.gaps)), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("carrier", [None, 0])
+@pytest.mark.parametrize("carrier", [pytest.param(None, marks=pytest.mark.slow), 0])
 def test_its_contact_keeps_its_promises(carrier):
-    q = np.vstack([[0.0, 0.0, 0.0], np.random.default_rng(2).uniform(0.1, 0.9, (20, 3)) * [1, 1, 0.02]])
-    sx.testing.check_energy(SplineContact(np.arange(1, 21), wavy(), 1e4, carrier), q, length=0.3)
+    q = np.vstack([[0.0, 0.0, 0.0], np.random.default_rng(2).uniform(0.1, 0.9, (6, 3)) * [1, 1, 0.02]])
+    sx.testing.check_energy(SplineContact(np.arange(1, 7), wavy(), 1e4, carrier), q, length=0.3)
 
 
+@pytest.mark.slow
 def test_it_moves_and_turns_with_a_frame():
     properties = MassProperties(2.0, np.array([0.5, 0.5, -0.2]), np.array([0.3, 0.2, 0.25]))
     frame = np.arange(4)
-    q = np.vstack([properties.particles, np.random.default_rng(2).uniform(0.1, 0.9, (12, 3)) * [1, 1, 0.02]])
-    energy = MovingObstacleContact(np.arange(4, 16), wavy(), 1e4, frame, properties)
+    q = np.vstack([properties.particles, np.random.default_rng(2).uniform(0.1, 0.9, (5, 3)) * [1, 1, 0.02]])
+    energy = MovingObstacleContact(np.arange(4, 9), wavy(), 1e4, frame, properties)
     sx.testing.check_energy(energy, q, length=0.3)
     axis, angle = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0), 0.7
     K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])

@@ -245,7 +245,7 @@ MISTAKES = {
     ),
     "no source": (
         BODY.replace("box = [0.1, 0.1, 0.1], cells = [1, 1, 1]", "") + REST,
-        "[[body]] #1 'cube': mesh needs one source of file, bundled, cube, box; none is given.",
+        "[[body]] #1 'cube': mesh needs one source of file, bundled, cube, box, cylinder, ball; none is given.",
     ),
     "box without cells": (
         BODY.replace(", cells = [1, 1, 1]", "") + REST,
@@ -257,7 +257,8 @@ MISTAKES = {
     ),
     "missing kind": (
         BODY + WALL.replace('kind = "half-space"', "") + REST,
-        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, surface.",
+        "[[obstacle]] #1 'wall': kind is missing; known are: half-space, sphere, cylinder, capsule, box, spline, "
+        "surface.",
     ),
     "zero normal": (
         BODY + WALL.replace("[0, 0, 2]", "[0, 0, 0]") + REST,
