@@ -11,7 +11,7 @@ import numpy as np
 from symplex.base.quantities import FilePath, Name, Quantity, Text, number, refused
 from symplex.errors import ScenarioError
 from symplex.fem.actions.thermal_load import ThermalLoad
-from symplex.fem.energies.energy import Array
+from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import History
 from symplex.scenario.definitions import check_formula, formula_at
@@ -89,7 +89,7 @@ class TemperatureTable(Entry):
         ScenarioError
             If a formula has no value somewhere, or the file cannot be read or names other nodes.
         """
-        nodes = np.arange(len(mesh.points)) if group is None else mesh.nodes_of(group)
+        nodes = np.arange(len(mesh.points), dtype=np.int32) if group is None else mesh.nodes_of(group)
         out = np.zeros(len(mesh.points))
         if isinstance(self.change, str):
             out[nodes] = formula_at(self.change, dict(zip("xyz", mesh.points[nodes].T.tolist(), strict=True)))
@@ -99,7 +99,7 @@ class TemperatureTable(Entry):
             out[nodes] = self._read(mesh, nodes, folder)
         return out
 
-    def _read(self, mesh: Mesh, nodes: Array, folder: Path) -> Array:
+    def _read(self, mesh: Mesh, nodes: IntArray, folder: Path) -> Array:
         """Return ΔT of given nodes by the file, which names them by number."""
         assert self.file is not None
         rows = np.array(read_numbers(folder / self.file, self.file, 2, "node and K"))
@@ -150,7 +150,7 @@ class TemperatureTable(Entry):
             if taken:
                 raise ScenarioError(f"'{self.body}' has another temperature with a history; give one only.")
             name = str(self.name) if len(parts) == 1 else f"{self.name}.{part.name.removeprefix(f'{self.body}.')}"
-            world.add(name, ThermalLoad(solid, part.material.expansion * change, over))
+            world.add(name, ThermalLoad(solid, (part.material.expansion or 0.0) * change, over))
 
 
 def materials_of(world: Builder, body: str) -> list[Any]:
@@ -158,11 +158,10 @@ def materials_of(world: Builder, body: str) -> list[Any]:
     tables = world.tables
     if body in world.inertia.parts:
         return [part.material for part in world.inertia.parts[body]]
-    for table in (*tables.truss, *tables.beam, *tables.shell):
-        if table.name == body:
-            given = [table.material] if hasattr(table, "section") and table in tables.truss else table.materials
-            return [one for one in given if one is not None]
-    return []
+    found: list[Any] = [table.material for table in tables.truss if table.name == body]
+    for table in (*tables.beam, *tables.shell):
+        found += table.materials if table.name == body else []
+    return [one for one in found if one is not None]
 
 
 def thermal_change(tables: Tables, body: str, mesh: Mesh, folder: Path, own: bool = False) -> Array | None:

@@ -284,7 +284,7 @@ def _repeated(part: _Part, nodes: IntArray, count: int) -> _Part:
         solid.material,
         None if solid.fibres is None else np.tile(solid.fibres, (1, count, 1)),
         solid.formulation,
-        None if solid.thermal_strain is None else np.tile(solid.thermal_strain_at(nodes), (count,)),
+        None if (strain := solid.thermal_strain_at(nodes)) is None else np.tile(strain, count),
     )
     overstress = {key: Viscoelastic(many, one.moduli, one.times) for key, one in part.overstress.items()}
     flow = None if part.flow is None else part.flow.on(many)
@@ -351,7 +351,7 @@ def _thermal_strain(part: _Part) -> Array:
 
 def _heats(load: object, solid: Solid) -> bool:
     """Return whether a load is that of a solid's temperature."""
-    return isinstance(load, ThermalLoad) and np.array_equal(load.nodes, solid.nodes)
+    return isinstance(load, ThermalLoad) and np.array_equal(load.solid.nodes, solid.nodes)
 
 
 def _energies(name: str, part: _Part, state: State) -> Array:

@@ -138,8 +138,8 @@ class SolidElements(Copyable):
             self.volumes = det @ self.point_weights
         self.stretches: Array | None = None
         if thermal_strain is not None:
-            self.stretches = 1.0 + np.einsum("ea,ga->eg", thermal_strain[nodes], _thermal_shapes(element))
-            self.stretches = self.stretches[:, : len(self.slopes)]  # one of stabilized hexahedra
+            stretches = 1.0 + np.einsum("ea,ga->eg", thermal_strain[nodes], _thermal_shapes(element))
+            self.stretches = stretches[:, : len(self.slopes)]  # one of stabilized hexahedra
         self._parts = parts_of_rule(len(self.slopes))
         self.chunk_size = elements_per_chunk.py_func(self._parts.shape[1])
 

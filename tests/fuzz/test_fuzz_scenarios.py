@@ -479,7 +479,8 @@ def cases_of_bars_and_parts() -> Iterator[Data]:
     wood = {"young": 1e6, "poisson": 0.3, "density": 1000, "expansion": 1e-5}
     field = {"body": "cube", "group": "x_max", "change": "10*x"}
     fire = field | {"name": "fire", "change": 10, "history": {"kind": "ramp", "duration": 1e-3}}
-    yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": wood}, temperature=[field, fire])
+    warm = {"body": "cube", "file": "warm.csv"}
+    yield case({"kind": "energy-momentum", "dt": 5e-4}, body={"material": wood}, temperature=[field, fire, warm])
     halves = {"box": [0.1, 0.1, 0.1], "cells": [2, 1, 1], "split": "hexahedra"}
     halves["regions"] = {"all": [[0, 0, 0], [0.1, 0.1, 0.1]], "end": [[0.05, 0, 0], [0.1, 0.1, 0.1]]}
     ball = {"name": "turns", "position": [0, 0, 0.5], "mass": 0.01}
@@ -827,6 +828,7 @@ def furnish(folder: Path) -> None:
     data = next(data for data in own_cases() if any("reduced" in body for body in data.get("body", ())))
     reduce_body(Scenario.parse(toml(data)))[0].save(folder / "rod.npz")
     (folder / "nodes.csv").write_text("x,y,z\n0,0,0\n1,0,0\n0,1,0\n", "utf-8")
+    (folder / "warm.csv").write_text("node,K\n0,1\n2,3\n", "utf-8")
     (folder / "members.csv").write_text("0,1\n1,2\n", "utf-8")
     (folder / "sheet.csv").write_text("\n".join(f"{x},{y},0" for x in range(4) for y in range(4)), "utf-8")
     ends = np.array([[0, 1], [1, 2]], np.int32)

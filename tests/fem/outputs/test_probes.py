@@ -212,7 +212,9 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
     first, second = cells[::2], cells[1::2]
     bodies = {
         "one": sx.Solid(mesh.points, first, SOFT, formulation=formulation or None),
-        "other": sx.Solid(mesh.points, second, STEEL, formulation=formulation or None),
+        "other": sx.Solid(
+            mesh.points, second, STEEL, formulation=formulation or None, thermal_strain=1e-3 * mesh.points[:, 0]
+        ),
     }
     creeping = {"creeping": sx.Viscoelastic(bodies["one"], [1e7], [0.1])}
     held = sx.fixed_mask(len(mesh.points), [(mesh.nodes_of("x_min"), "xyz")])
@@ -223,8 +225,8 @@ def test_several_states_are_looked_at_together_to_the_last_bit(kind):
         q, moved = mesh.points + 0.02 * rng.standard_normal(mesh.points.shape), rng.standard_normal(mesh.points.shape)
         internal = {"creeping": 0.01 * rng.standard_normal(system.inelastic["creeping"].shape)}
         seen.append(sx.outputs.Observation(system, State(0.1 * k, q, moved, moved, internal=internal)))
-    of_metals = {"plastic_strain", "temperature", "back_stress"}
-    near, quantities = mesh.nodes_of("x_max"), [name for name in OF_SOLIDS if name not in of_metals]
+    constant = {"plastic_strain", "temperature", "back_stress", "thermal_strain"}
+    near, quantities = mesh.nodes_of("x_max"), [name for name in OF_SOLIDS if name not in constant]
     points = weights_in_cells(mesh, [[0.3, 0.4, 0.5], [0.9, 0.1, 0.2]])
     around = sx.outputs.SolidFields(system, near=np.unique(points.indices))
     probes = [
