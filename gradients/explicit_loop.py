@@ -14,20 +14,24 @@ from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.fem.actions.loads import DeadLoad
 from symplex.fem.assembly import forms
-from symplex.fem.assembly.calls import add_rows, table_of
+from symplex.fem.assembly.calls import add_rows, kept_table_of, rows_of, table_of
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.compiled import threads
 from symplex.fem.compiled.call import call_back
 from symplex.fem.compiled.callbacks import Callback
 from symplex.fem.compiled.kernels import formula, kernel
 from symplex.fem.form_table import form_table, write_gradient
+from symplex.fem.system import System
 from symplex.gradients.family import AGREE, Family, is_compared
 from symplex.gradients.integer_steps import IntegerSteps, step_back
 
 _PRODUCT, _PARAMETERS, _KINDS = range(3)
 _LANES = 8
+_SHARED = 5000  # stencils from which on threads gain more than calls from Python cost
 
 
 @final
@@ -63,8 +67,7 @@ class ExplicitLoop:
         self.largest, self.parameters = np.zeros(2), np.zeros(len(family))
         mass = np.asarray(system.mass)[:, None]
         self._inverse_mass = np.where(system.fixed, 0.0, 1.0 / mass)
-        acting = {name for name, energy in system.energies.items() if not isinstance(energy, DeadLoad)}
-        self._table = form_table(system, forms.HESSIAN_PRODUCT, acting)
+        self._products = _product_rows(system)
         self._in_python: list[int] = []
         found, numbers = [], []
         for j, changed in enumerate(family.changed):
@@ -103,10 +106,10 @@ class ExplicitLoop:
 
     def _given(self) -> tuple[Any, ...]:
         """Return what the loop over steps takes besides these."""
-        rows = table_of([]) if self._table is None else self._table.rows
+        rows = table_of([]) if self._products is None else self._products
         state = self.by_q, self.by_v, self.by_a, self._inverse_mass, self._by_g, self._product, self.by_mass
         neighbours = self._numbers, self._agreed, self._deltas, self._constants, self._starts, self._rows, self._forces
-        calls = self._table is None, self._calls, self._back.address
+        calls = self._products is None, self._calls, self._back.address
         return rows, *state, self.largest, *neighbours, self.parameters, *calls
 
     def _called(self, number: int) -> None:
@@ -116,6 +119,16 @@ class ExplicitLoop:
             self._system.hessian_product(self._positions[step], self._by_g, self._product)
         else:
             self._take(self._by_g, step, self._in_python)
+
+
+def _product_rows(system: System) -> NDArray[np.int64] | None:
+    """Return the rows of products with Hessians; None where threads may share them."""
+    acting = [energy for energy in system.energies.values() if not isinstance(energy, DeadLoad)]
+    if threads.count() > 1 and any(energy.threaded and len(energy.nodes) > _SHARED for energy in acting):
+        return None
+    found = [energy.calls(forms.HESSIAN_PRODUCT, system.dim) or () for energy in acting]
+    rows = [rows_of(forms.HESSIAN_PRODUCT, calls).tolist() for calls in found if calls]
+    return kept_table_of([row for some in rows for row in some], found)
 
 
 _is_compared = formula(is_compared)
