@@ -12,14 +12,14 @@ from symplex.fem.compiled.kernels import inlined, uncounted_formula
 def kicked(v, gradient, inverse_mass, h):
     """Return a = −M⁻¹ gradient and v + h a."""
     a = -gradient * inverse_mass
-    return a, multiply_add(h, a, v)
+    return a, multiply_add(h, a, v)  # pyright: ignore[reportCallIssue]
 
 
 @inlined
 def drifted(q, v, a, kick, h):
     """Return q + h (v + kick a) and v + kick a."""
-    v = multiply_add(kick, a, v)
-    return multiply_add(h, v, q), v
+    v = multiply_add(kick, a, v)  # pyright: ignore[reportCallIssue]
+    return multiply_add(h, v, q), v  # pyright: ignore[reportCallIssue]
 
 
 @uncounted_formula
