@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from symplex.base.streams import say
 from symplex.commands.common import OK, add_command
@@ -12,7 +13,7 @@ from symplex.commands.view_options import add_view_options, look_of
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Declare the command and its arguments."""
     view = add_command(commands, "view", _view, "look at a run: in a window, or as one page for any browser")
-    view.add_argument("result", metavar="RESULT", help="results folder")
+    view.add_argument("result", metavar="RESULT", help="results folder, or with --html that of a fit")
     view.add_argument(
         "--html",
         nargs="?",
@@ -34,9 +35,12 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 
 def _view(arguments: argparse.Namespace) -> int:
+    from symplex.runs.folders import kind_of
     from symplex.runs.pictures import view_table
     from symplex.runs.results import RunFolder
 
+    if kind_of(path := Path(arguments.result)) == "fit":
+        return _view_fit(path, arguments.html, arguments.overwrite)
     folder = RunFolder.of_run(arguments.result)
     look = look_of(arguments, view_table(folder))
     if arguments.html is None:
@@ -59,4 +63,16 @@ def _view(arguments: argparse.Namespace) -> int:
             )
         )
     )
+    return OK
+
+
+def _view_fit(path: Path, html: str | None, overwrite: bool) -> int:
+    from symplex.errors import OutputError
+    from symplex.runs.page.write import write_study_page
+    from symplex.studies.fitting import read_fit
+
+    if html is None:
+        raise OutputError(f"{path} holds a fit, which has no bodies to look at; add --html for a page of its curves.")
+    fit = read_fit(path)
+    say(str(write_study_page(fit, html or path / "view.html", fit.title, overwrite=overwrite)))
     return OK

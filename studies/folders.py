@@ -71,12 +71,23 @@ def _buckling(path: Path, summary: Mapping[str, Any]) -> str:
 
 
 def _response(path: Path, summary: Mapping[str, Any]) -> str:
+    if "analysis" in summary:
+        what, numbers = next((key, summary[key]) for key in ("rms", "largest") if key in summary)
+        rows = [(f"{what} of {name}", si(x, summary["units"][name], 5).strip()) for name, x in numbers.items()]
+        return f"{summary['analysis'].capitalize()}\n{table([*_head(path, summary), *rows])}"
     first, last = summary["frequencies"]
     rows = [("response", f"{summary['method']}, from {first:g} to {last:g} Hz")]
     for name, peak in summary["peaks"].items():
         reported = f"{si(peak['amplitude'], 'm', 5)} along {peak['component']} at {peak['frequency']:.6g} Hz"
         rows.append((f"peak of {name}", reported))
     return f"Harmonic response\n{table([*_head(path, summary), *rows])}"
+
+
+def _shock(path: Path, summary: Mapping[str, Any]) -> str:
+    rows = [("probe", summary["probe"]), ("damping ratio", f"{summary['ratio']:g}"), ("results", _files(path))]
+    for name, peak in summary["peaks"].items():
+        rows.append((f"peak of {name}", f"{si(peak['acceleration'], 'm/s²', 5)} at {peak['frequency']:.6g} Hz"))
+    return f"Shock response spectra\n{table(rows)}"
 
 
 def _study(path: Path, _: Mapping[str, Any]) -> str:
@@ -104,6 +115,7 @@ _KINDS: dict[str, tuple[str, Callable[[Path, Mapping[str, Any]], str]]] = {
     "modes": (SUMMARY, _modes),
     "buckling": (SUMMARY, _buckling),
     "response": (SUMMARY, _response),
+    "shock": (SUMMARY, _shock),
     "study": (STUDY, _study),
     "comparison": (COMPARISON, _comparison),
     "fit": (SUMMARY, fit_report),

@@ -12,7 +12,7 @@ async function open() {
   const texts = setUpTabs();
   const panels = await unpackAll(bytes, header.panels);
   plots = new Plots(byId("plots"), panels, header.time_unit, (t) => { stop(); showTime(t); });
-  if (!header.model) { byId("trouble").textContent = header.no_model; byId("trouble").hidden = false; byId("plots").hidden = false; plots.show(0); state.ready = true; return; }
+  if (!header.model) { byId("trouble").textContent = header.no_model; byId("trouble").hidden = false; byId("scene").hidden = !header.no_model; byId("plots").hidden = false; plots.show(0); state.ready = true; return; }
   const { displacement, ...model } = header.model;
   const arrays = await unpackAll(bytes, model);
   arrays.displacement_numbers = await unpack(bytes, displacement);

@@ -36,6 +36,7 @@ from symplex.runs.progress import si
 from symplex.runs.report import result_report
 from symplex.runs.result import Result, read_result
 from symplex.runs.results import RunFolder
+from symplex.runs.study import Study
 
 _SCRIPTS = ("data.js", "cutting.js", "draw.js", "plots.js", "page.js")
 MAX_SIZE = 20.0  # MB
@@ -84,12 +85,7 @@ def write_page(
         If there is no such field, or the page cannot be made so small.
     """
     path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise OutputError(f"{path}: a page is written as .html, not '{path.suffix}'.")
-    if path.exists() and not overwrite and not _is_page(path):
-        raise OutputError(
-            f"{path} is there, and is no page of symplex; replace it with --overwrite, or give another name."
-        )
+    _require_page(path, overwrite)
     if not max_size > 0:
         raise OutputError(f"the size of a page is above 0 MB, not {max_size:g}.")
     run = read_result(result)
@@ -107,13 +103,67 @@ def write_page(
         taken = len(json.dumps(header)) + _PAGE
         header |= _model(run, there, arrays, field, fields, view, int(max_size * 1e6) - taken)
     header["note"] = " ".join([header["note"], *missed])
+    _write(path, _title(run), header, arrays, times)
+    return path
+
+
+@checked
+def write_study_page(study: Study, path: str | Path, title: str, *, overwrite: bool = False) -> Path:
+    """Write a study with curves over time – a fit – to one HTML file, and return the file.
+
+    Parameters
+    ----------
+    study : Study
+    path : path-like
+        The ``.html`` file.
+    title : str
+    overwrite : bool, default False
+        Whether a file that is there may be replaced; a page of an earlier time always may.
+
+    Raises
+    ------
+    OutputError
+        If no curve is over time, or the file is there and no page, or cannot be written.
+    """
+    path = Path(path)
+    _require_page(path, overwrite)
+    arrays, panels, last = Arrays(), [], 0.0
+    for panel in (one for row in study.panels() for one in (row if isinstance(row, Sequence) else [row])):
+        if panel.x != "time (s)":
+            continue
+        t, curves = [arrays.add(curve.x) for curve in panel.curves], []
+        for k, curve in enumerate(panel.curves):
+            y = arrays.add(np.asarray(curve.y, np.float32))
+            curves.append({"name": curve.label or panel.title, "colour": curve.colour, "y": y, "rows": k})
+            last = max(last, float(curve.x[-1]))
+        panels.append({"title": panel.title, "unit": panel.unit, "log": panel.log, "t": t, "curves": curves})
+    if not panels:
+        raise OutputError(f"{path}: there is no curve over time in it; symplex plot draws it.")
+    with TemporaryDirectory() as folder:
+        picture = study.plot(Path(folder) / "study.png").read_bytes()
+    texts = [{"title": "summary", "words": study.report(), "picture": _embedded(picture)}]
+    header = {"texts": texts, "panels": panels, "model": None, "no_model": "", "note": ""}
+    _write(path, title, header, arrays, np.array([0.0, last]))
+    return path
+
+
+def _require_page(path: Path, overwrite: bool) -> None:
+    """Refuse a file that is no page, or another file that is there."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{path}: a page is written as .html, not '{path.suffix}'.")
+    if path.exists() and not overwrite and not _is_page(path):
+        raise OutputError(
+            f"{path} is there, and is no page of symplex; replace it with --overwrite, or give another name."
+        )
+
+
+def _write(path: Path, title: str, header: dict[str, Any], arrays: Arrays, times: NDArray[np.float64]) -> None:
     factor, unit, digits = time_unit(times)
     header["time_unit"] = {"factor": factor, "unit": unit, "digits": digits}
     try:
-        write_atomic(path, _page(_title(run), header, arrays).encode("utf-8", "replace"))
+        write_atomic(path, _page(title, header, arrays).encode("utf-8", "replace"))
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({reason_of(error)}).") from error
-    return path
 
 
 def _is_page(path: Path) -> bool:
@@ -239,7 +289,11 @@ def _conservation(run: Result) -> dict[str, str]:
     report = conservation(run)
     with TemporaryDirectory() as folder:
         picture = draw(report, Path(folder) / "conservation.png").read_bytes()
-    return {"words": report.text(), "picture": "data:image/png;base64," + base64.b64encode(picture).decode("ascii")}
+    return {"words": report.text(), "picture": _embedded(picture)}
+
+
+def _embedded(picture: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
 # -- bodies --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 
 import symplex as sx
 from symplex.errors import ScenarioError, SymplexError
+from symplex.studies.folders import study_report
 
 # A mass of 3 kg on a spring of 3 (2π 20)² N/m along z, from a heavy point mass that a support shakes.
 MASS = """
@@ -138,6 +139,7 @@ def test_folders(tmp_path):
         assert (tmp_path / key / "response.csv").stat().st_size > 100
         assert (tmp_path / key / "response.png").exists()
         assert found.report(tmp_path / key)
+        assert f"{key} of top_acceleration_z" in (study_report(tmp_path / key) or "")
 
 
 @pytest.mark.parametrize(
@@ -183,6 +185,7 @@ def test_shock_spectrum_of_a_probe(tmp_path, capsys):
     summary = json.loads((tmp_path / "shock" / "summary.json").read_text())
     history = sx.runs.read_result(tmp_path / "run").probes["head"]
     found = sx.modes.shock_spectrum(history["t"], history["acceleration_z_mean"], np.geomspace(2, 80, 30), 0.1)
+    assert "peak of acceleration_z_mean" in (study_report(tmp_path / "shock") or "")
     peak = summary["peaks"]["acceleration_z_mean"]
     assert peak["acceleration"] == pytest.approx(found.acceleration.max())
     # An oscillator of its own frequency answers most.

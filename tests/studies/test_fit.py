@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from reference.pages import parts
 from symplex.commands.cli import main
 from symplex.errors import OutputError, ScenarioError, SymplexError
 from symplex.studies import fit, sensitivity
@@ -105,6 +106,17 @@ def test_folders_are_read_and_plotted_again(tmp_path, capsys):
         assert main(["plot", str(tmp_path / folder)]) == 0
         assert (tmp_path / folder / name).stat().st_size > 10_000
         assert name in capsys.readouterr().out
+    assert main(["view", str(tmp_path / "fit"), "--html"]) == 0
+    header, array = parts(tmp_path / "fit" / "view.html")
+    assert len(header["panels"]) == 4  # curves and residuals of two tests
+    for panel, curve in zip(header["panels"][::2], found.curves, strict=True):
+        measured_, fitted = panel["curves"]
+        assert np.array_equal(array(panel["t"][fitted["rows"]]), curve.measured.t)
+        assert np.array_equal(array(fitted["y"]), curve.fitted.astype(np.float32))
+        assert np.array_equal(array(measured_["y"]), curve.measured.values.astype(np.float32))
+    assert "define.k" in header["texts"][0]["words"]
+    assert main(["view", str(tmp_path / "fit")]) == 2
+    assert "add --html" in capsys.readouterr().err
     (tmp_path / "fit" / "summary.json").unlink()
     with pytest.raises(OutputError, match="no fit that has come to its end"):
         read_fit(tmp_path / "fit")
