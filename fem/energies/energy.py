@@ -397,6 +397,11 @@ class Energy(Copyable, ABC):
         axes : float64 [dim, dim], optional
             Take positions in rotated axes, x' = axes · x, instead of x (its rows are the unit vectors of the axes);
             default: the coordinate axes of space. Integrators always give them, so that dim is known.
+
+        Raises
+        ------
+        InvalidSystem
+            Of an energy that force-stepping does not take.
         """
         from symplex.fem.energies.lattice_values import interpreted_lattice  # compiled when first needed
 

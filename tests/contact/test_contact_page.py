@@ -7,10 +7,11 @@ import symplex as sx
 
 def test_examples_of_the_page(pytestconfig, capsys):
     page = (pytestconfig.rootpath / "docs" / "contact.md").read_text("utf-8")
-    first, framed, second, law = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first, smooth, framed, second, law = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict = {}
     exec(first, names)
     assert names["contact"].deepest(names["mesh"].points)[1] < 0.0
+    exec(smooth, {})  # it asserts what it says
     exec(framed, {})  # it asserts what it says
     assert len(second.splitlines()) <= 60
     exec(second, names)

@@ -15,7 +15,7 @@ def run_example(pytestconfig, tmp_path):
     """Return a function that runs a scenario; it returns its summary, and the probes by name, columns by name."""
 
     def run(name):
-        simulate(pytestconfig.rootpath / "examples" / f"{name}.toml", tmp_path, progress=False, pictures=False)
+        simulate(pytestconfig.rootpath / "examples" / name, tmp_path, progress=False, pictures=False)
         probes = {}
         for path in tmp_path.glob("probe-*.csv"):
             names = [one.split(" [")[0] for one in path.read_text("utf-8").split("\n")[0].split(",")]
@@ -27,7 +27,7 @@ def run_example(pytestconfig, tmp_path):
 
 
 def test_symmetry_planes_and_a_ramped_pressure(run_example):
-    _, probes = run_example("hollow_ball")
+    _, probes = run_example("hollow_ball.toml")
     p, a, b, E, nu = 1e7, 0.1, 0.2, 2e11, 0.3
     for k, r in ((1, a), (2, b)):
         exact = p * a**3 / (b**3 - a**3) * ((1 - 2 * nu) * r / E + (1 + nu) * b**3 / (2 * E * r**2))
@@ -37,7 +37,7 @@ def test_symmetry_planes_and_a_ramped_pressure(run_example):
 
 
 def test_cyclic_symmetry(run_example):
-    _, probes = run_example("spinning_ring")
+    _, probes = run_example("spinning_ring.toml")
     a, b, E, nu = 0.1, 0.2, 2e11, 0.3
     exact = 7850 * 600**2 / (4 * E) * a * ((3 + nu) * b**2 + (1 - nu) * a**2)
     assert probes["inside"]["displacement_x"][-1] == pytest.approx(exact, rel=2e-3)
@@ -45,7 +45,7 @@ def test_cyclic_symmetry(run_example):
 
 
 def test_a_radial_support_moves_until_a_force(run_example):
-    summary, probes = run_example("mandrel")
+    summary, probes = run_example("mandrel.toml")
     t = {event["name"]: event["t"] for event in summary["events"]}
     assert summary["stopped_by"] == "smallest"
     # The ring carries N = E (u/R) A, and the mandrel that in x on a quarter; it breathes with √(E/ρ)/R.
@@ -56,7 +56,7 @@ def test_a_radial_support_moves_until_a_force(run_example):
 
 
 def test_all_displacements_are_given(run_example):
-    _, probes = run_example("sheared_cube")
+    _, probes = run_example("sheared_cube.toml")
     for k, gamma in enumerate(np.linspace(0.0, 0.5, 6)):
         row = {name: values[2 * k] for name, values in probes["inside"].items()}
         assert row["stress_xz"] == pytest.approx(1e6 * gamma, abs=1e-6)
@@ -64,7 +64,7 @@ def test_all_displacements_are_given(run_example):
 
 
 def test_an_oblique_support_and_ramped_gravity(run_example):
-    summary, probes = run_example("sliding_block")
+    summary, probes = run_example("sliding_block.toml")
     (event,) = summary["events"]
     assert probes["middle"]["displacement_x_mean"][-1] == pytest.approx(0.5, abs=1e-9)
     # g sin α, after a ramp of 0.1 s that is worth a half of it; x is along the slope by cos α.
@@ -80,7 +80,7 @@ def test_an_oblique_support_and_ramped_gravity(run_example):
 
 @pytest.mark.slow
 def test_conditions_of_gap_energy_force_and_time_with_a_rigid_part(run_example):
-    summary, probes = run_example("landing")
+    summary, probes = run_example("landing.toml")
     t = {event["name"]: event["t"] for event in summary["events"]}
     assert list(t) == ["near", "touched", "slow", "free", "end"]
     assert t["near"] == pytest.approx(np.sqrt(2 * 0.098 / 9.81), rel=1e-9)
@@ -90,7 +90,7 @@ def test_conditions_of_gap_energy_force_and_time_with_a_rigid_part(run_example):
 
 
 def test_elements_that_are_added_and_removed(run_example):
-    _, probes = run_example("construction")
+    _, probes = run_example("construction.toml")
     w = 2000 * 9.81 * 0.1 * 0.05
     first = w * 2.0**4 / (8 * 1e10 * 0.1 * 0.05**3 / 12)
     z = probes["end"]["displacement_z"]
@@ -101,7 +101,7 @@ def test_elements_that_are_added_and_removed(run_example):
 
 
 def test_mass_scaling_shows_what_it_adds(run_example):
-    summary, probes = run_example("graded_bar")
+    summary, probes = run_example("graded_bar.toml")
     scaled = summary["mass_scaling"]
     assert 0.02 < scaled["part_of_mass"] < 0.05
     assert scaled["largest_part_of_kinetic_energy"] < 0.05
@@ -109,7 +109,7 @@ def test_mass_scaling_shows_what_it_adds(run_example):
 
 
 def test_snap_through_by_arc_length(run_example):
-    _, probes = run_example("shallow_arch")
+    _, probes = run_example("shallow_arch.toml")
     z = probes["top"]["position_z_mean"][0]
     # P = 2 EA z (z² − h²)/(2 L³) with Green's strain; the limit is 7.6 kN of 10.
     L = np.hypot(1.0, 0.1)
