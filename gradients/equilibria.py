@@ -9,13 +9,13 @@ from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import whole
 from symplex.base.representation import Summarized
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.assembly.nodes import Nodes, node_indices, require_nodes
 from symplex.fem.assembly.pattern import Array

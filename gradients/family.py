@@ -21,10 +21,10 @@ from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from symplex.base.arguments import described
+from symplex.base.sparse import sp
 from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.solids.constitutive import Material

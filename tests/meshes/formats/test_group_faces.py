@@ -1,5 +1,6 @@
 """The faces of a group: those that it holds and no others; what a load on it acts on; what a part of a mesh keeps."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from symplex.meshes.formats.save import save_mesh
 from symplex.meshes.generate import box
 from symplex.meshes.mesh import Mesh, merge
 from symplex.meshes.midside_nodes import quadratic
-from symplex.scenario.bodies import mesh_of
+from symplex.scenario.bodies import MeshTable, mesh_of
 from symplex.scenario.scenario import Scenario
 
 SPLITS = ["24", "6", "hexahedra", "body-centred"]
@@ -145,7 +146,10 @@ def test_a_part_keeps_its_own_faces_and_no_others(tmp_path):
          "link": {"line": np.array([0])}},
     )  # fmt: skip
     save_mesh(mesh, tmp_path / "three.msh")
-    source = SimpleNamespace(file="three.msh", box=None, cells=None, cube=None, bundled=None, regions={})
+    source = SimpleNamespace(
+        file="three.msh", box=None, cells=None, cube=None, bundled=None, regions={}, cylinder=None, ball=None, map=None
+    )
+    source.mesh = partial(MeshTable.mesh, source)
     body = SimpleNamespace(
         formulation=None,
         mesh=source,
