@@ -37,6 +37,7 @@ from symplex.meshes.quadrature import six_points, three_points
 _DEPTH = 0.5  # of the shortest edge: as far as surfaces may pass into each other
 _OVERHANG = 0.02  # of the shortest edge, by which facets go on beyond outer edges
 _SPENT = 0.9  # of the depth, where a run stops
+_ON_PATH = np.arange(1, 8) / 8  # where it is looked how facets came over each other from the side
 _SHORTEST = 1e-6  # part of a correction
 
 
@@ -227,10 +228,18 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         )
 
     def _gaps(self, q: Array) -> Array:
-        """Return the least gaps [m] in m of the pairs in the list; infinite where they do not face each other."""
+        """Return the least gaps [m] in m of the pairs in the list; infinite where they do not face each other.
+
+        Those below −depth are of fronts and backs of bodies that lie on each other.
+        """
         gaps = np.empty(len(self.nodes))
         segment_loops.write_gaps(np.ascontiguousarray(q, dtype=float), self.record, gaps)
         return gaps
+
+    def _gaps_in_front(self, q: Array) -> Array:
+        """Return the gaps [m] in m, infinite where they are of fronts and backs."""
+        gaps = self._gaps(q)
+        return np.where(gaps > -self.depth, gaps, np.inf)
 
     def _refuse(self, form: Form, nodal: tuple[Array, ...]) -> None:
         raise StepFailed("SegmentContact has no finite energy or force: a face has no area. Try a smaller step.")
@@ -239,7 +248,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def acts_at(self, q: Array) -> bool:
         """Return whether there are forces at the nodal positions q [n, 3]."""
-        return bool(self.complete((q,))._gaps(q).min(initial=np.inf) < self.distance)
+        return bool(self.complete((q,))._gaps_in_front(q).min(initial=np.inf) < self.distance)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m what closed contact adds to its stiffness at most: 2 k times its area."""
@@ -264,7 +273,12 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             listed = self._found_at((q0, q1))
         before, after = listed._gaps(q0), listed._gaps(q1)
         limit = -_SPENT * self.depth
-        deep = np.flatnonzero((before > -self.depth) & (after < limit))
+        passed = (before > -self.depth) & (after < limit)
+        aside = passed & np.isinf(before) & (after <= -self.depth)
+        if aside.any():  # they have passed through each other, or are front and back
+            on_path = [listed._gaps_in_front(q0 + part * (q1 - q0)) for part in _ON_PATH]
+            passed &= ~aside | np.isfinite(on_path).any(axis=0)
+        deep = np.flatnonzero(passed)
         if not len(deep):
             return None
         worst = int(deep[np.argmin(after[deep])])
@@ -329,7 +343,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         record = energy.record
         assert isinstance(record, FacetPairs)
         segment_loops.add_pressures(np.ascontiguousarray(q, dtype=float), record, pressed)
-        return SegmentState(self.surface, self.between, self.reach, record, energy._gaps(q), gradient, pressed)
+        gaps = energy._gaps_in_front(q)
+        return SegmentState(self.surface, self.between, self.reach, record, gaps, gradient, pressed)
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
