@@ -14,8 +14,8 @@ from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact import segment_loops
 from symplex.contact.facets import facets_of
-from symplex.contact.near_pairs import farthest_of
-from symplex.contact.output import columns_of, different, observed_of
+from symplex.contact.near_pairs import farthest_moved
+from symplex.contact.output import columns_of, observed_of, resultants_of
 from symplex.contact.penetration import intersections
 from symplex.contact.search import faces_near
 from symplex.contact.segment_loops import FacetPairs
@@ -206,7 +206,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self._compose(3, record)
 
     def _farthest(self, q: Array, at: Array) -> float:
-        return farthest_of(q, self._vertices, at[self._vertices])
+        return farthest_moved(q, self._vertices, at)
 
     # -- local functions --------------------------------------------------------------------------------------
 
@@ -393,13 +393,7 @@ class SegmentState:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         width = self.pairs.nodes.shape[1] // 2
         bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, width]])
-        of_first = -self.gradient[:, :width].sum(axis=1)
-        found = {}
-        for i, j in different(self.between):
-            there = of_first[(bodies[:, 0] == i) & (bodies[:, 1] == j)].sum(axis=0)
-            back = of_first[(bodies[:, 0] == j) & (bodies[:, 1] == i)].sum(axis=0)
-            found[self.surface.names[i], self.surface.names[j]] = there - back
-        return found
+        return resultants_of(self.surface.names, self.between, bodies, -self.gradient[:, :width].sum(axis=1))
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""

@@ -13,10 +13,8 @@ from symplex.base.quantities import positive, whole
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import forms
-from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, node_pairs
-from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.energy import Invariance
 
 _SAMPLES = 2  # of each span of the spline, of which the nearest begins Newton's method
@@ -326,18 +324,6 @@ class SplineContact(ObstacleContact):
         K = half + np.einsum("mi,mj->mij", along, np.where((moves & known)[:, None], turn, 0.0))
         K += (left / size)[:, None, None] * (np.eye(3) - 2.0 * np.einsum("mi,mj->mij", delta, along))
         return end, xi, G, (rate, K)
-
-    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
-        """Add a form to what is assembled: of the nodes that are inside at one of the ends, as all others have none."""
-        inside = np.zeros(len(self.nodes), bool)
-        for q in form.positions(nodal):
-            inside |= self.gaps(q) < 0.0
-        rows = np.flatnonzero(inside)
-        if not len(rows):
-            return
-        nodes = self.nodes[rows]
-        local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
-        forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return k in N/m for each node [n_nodes] that may touch, 0 for the others; a carrier has it of all."""

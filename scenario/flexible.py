@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from symplex.base.quantities import ZERO, FilePath, Name, Triple, vector
+from symplex.base.sparse import sp
 from symplex.contact.surfaces import Surface
 from symplex.errors import OutputError, ScenarioError
 from symplex.fem.couplings.interpolation import Interpolation

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.files import write_atomic
 from symplex.base.quantities import whole
+from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, MeshError, OutputError
 from symplex.fem.assembly.nodes import Nodes
 from symplex.fem.couplings.interpolation import Interpolation
