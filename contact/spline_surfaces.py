@@ -21,6 +21,7 @@ _SAMPLES = 2  # of each span of the spline, of which the nearest begins Newton's
 _ROUND_OFF = 64.0 * np.finfo(float).eps  # of positions
 _SMALL = 1e-9  # of positions, below which an increment is none
 _STEPS, _TOLERANCE = 50, 1e-12  # of Newton's method; of a parameter's range
+_LONGEST = 0.1  # step in parameters, except where a place is farther beyond the edges than that
 
 
 class _Patch(NamedTuple):
@@ -163,7 +164,10 @@ class SplineSurface(Obstacle):
                 # Where the distance is not convex, steps of Gauss and Newton, which are.
                 convex = (matrix[:, 0, 0] > 0.0) & (np.linalg.det(matrix) > 1e-12 * np.linalg.det(metric))
                 matrix = np.where(convex[:, None, None], matrix, metric)
-                step = np.clip(np.linalg.solve(matrix, slope[:, :, None])[:, :, 0], -0.1, 0.1)
+                step = np.linalg.solve(matrix, slope[:, :, None])[:, :, 0]
+                beyond = np.abs(p[moving] - np.clip(p[moving], 0.0, 1.0)).max(axis=1, keepdims=True)
+                most = np.maximum(_LONGEST, beyond)
+                step = np.clip(step, -most, most)
                 p[moving] += step
                 moving = moving[np.abs(step).max(axis=1) > _TOLERANCE]
                 if not len(moving):
