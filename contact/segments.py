@@ -85,7 +85,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     Raises
     ------
     InvalidSystem
-        If a number is out of range, a body does not exist, or is paired with itself, or no bodies may touch.
+        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, or
+        ``"first"`` is asked for without pairs.
     """
 
     kernels = kernels_of(segment_loops)
@@ -124,6 +125,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
                 f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
                 "facets; take BodyContact."
             )
+        if integrated == "first" and isinstance(between, str):
+            raise InvalidSystem("SegmentContact: integrated = \"first\" needs pairs of bodies in between, got 'all'.")
         self._is_first = _is_first(surface, between if integrated == "first" else "all")
         self._facets = facets_of(surface, points)
         self._beyond = _OVERHANG * shortest * self._facets.outer
@@ -169,9 +172,6 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let the list be all pairs of facets that may be closer than a distance in m on the way between the ends."""
-        for q in ends:
-            if q.ndim != 2 or q.shape[1] != 3:
-                raise InvalidSystem(f"SegmentContact: positions have shape {q.shape}, expected (n, 3).")
         self._list(*faces_near(self.surface, ends, distance, self.between))
 
     def empty(self) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 import symplex as sx
 from symplex.contact import BodyContact, SegmentContact, Surface, offset_contact
+from symplex.errors import InvalidSystem
 from symplex.meshes.mesh import Mesh
 
 E, PRESSED = 1e6, 4e-3
@@ -167,3 +168,9 @@ def test_front_and_back_of_thin_plates_are_neither_in_contact_nor_penetrate():
     assert contact.find_penetration(apart, slid) is None
     assert contact.collision_free_fraction(apart, slid) == 1.0
     assert "by 0.08 m" in contact.find_penetration(apart, through)
+
+
+def test_integrals_over_the_first_body_need_pairs():
+    mesh, _, surface = stacked("hexahedron")
+    with pytest.raises(InvalidSystem, match=r"integrated = \"first\" needs pairs of bodies in between, got 'all'\."):
+        SegmentContact(surface, mesh.points, 1e7, integrated="first")
