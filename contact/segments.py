@@ -27,7 +27,7 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form, kernels_of
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.energy import RIGID, Energy, LatticeFunctions
+from symplex.fem.energies.energy import RIGID, Energy, LatticeFunctions, OptionalFunction
 from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
@@ -213,6 +213,10 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, k, 3] in m."""
         return self._local(forms.VALUE, x)
+
+    def has(self, optional: OptionalFunction | Literal["lattice_functions"]) -> bool:
+        """Return whether it has an optional method: not functions of the lattice, which `lattice_functions` refuses."""
+        return optional != "lattice_functions" and super().has(optional)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Refuse: force-stepping would find integrals again at each of its events.
