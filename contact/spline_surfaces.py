@@ -130,6 +130,10 @@ class SplineSurface(Obstacle):
             raise InvalidSystem(f"SplineSurface: the surface has no normal at ({at}) m, where points coincide.")
         self._tree = KDTree(patch.S)
 
+    def __repr__(self) -> str:
+        rows, columns, _ = self.points.shape
+        return f"SplineSurface({rows} × {columns} points, degree={self.degree}, flip={self.flip})"
+
     def sampled(self) -> Array:
         """Return points [p, q, 3] in m of the surface, twice as many each way as it is made of."""
         return self._patch(self._grid.reshape(-1, 2)).S.reshape(*self._grid.shape[:2], 3)
@@ -140,12 +144,12 @@ class SplineSurface(Obstacle):
 
     def gap(self, x: Array) -> Array:
         """Return the gap g [m] of the points x [m, 3]."""
-        if np.shape(x)[1:] != (3,):
-            raise InvalidSystem(f"SplineSurface: points have shape {np.shape(x)}, expected (m, 3).")
         return self.closest(x).gaps
 
     def closest(self, x: Array) -> Closest:
         """Return the nearest points of the surface to places x [m, 3] in m."""
+        if np.shape(x)[1:] != (3,):
+            raise InvalidSystem(f"SplineSurface: points have shape {np.shape(x)}, expected (m, 3).")
         places = np.asarray(x, dtype=float)
         if not len(places):
             return Closest(places, np.zeros(0), places, np.zeros((0, 3, 3)), np.zeros((0, 2)))
