@@ -85,8 +85,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     Raises
     ------
     InvalidSystem
-        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, or
-        ``"first"`` is asked for without pairs.
+        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, ``"first"``
+        is asked for without pairs, or a face has no area.
     """
 
     kernels = kernels_of(segment_loops)
@@ -118,13 +118,15 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
-        self.between = touching_bodies(surface, between, False)
+        self.between = touching_bodies("SegmentContact", surface, between)
         if self.between.diagonal().any():
             body = surface.names[int(np.argmax(self.between.diagonal()))]
             raise InvalidSystem(
                 f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
                 "facets; take BodyContact."
             )
+        if integrated not in ("finer", "first"):
+            raise InvalidSystem(f"SegmentContact: integrated must be one of 'finer', 'first', got {integrated!r}.")
         if integrated == "first" and isinstance(between, str):
             raise InvalidSystem("SegmentContact: integrated = \"first\" needs pairs of bodies in between, got 'all'.")
         self._is_first = _is_first(surface, between if integrated == "first" else "all")

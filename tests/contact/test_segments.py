@@ -170,7 +170,24 @@ def test_front_and_back_of_thin_plates_are_neither_in_contact_nor_penetrate():
     assert "by 0.08 m" in contact.find_penetration(apart, through)
 
 
-def test_integrals_over_the_first_body_need_pairs():
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"integrated": "first"}, r"integrated = \"first\" needs pairs of bodies in between, got 'all'\."),
+        ({"integrated": "coarser"}, r"integrated must be one of 'finer', 'first', got 'coarser'\."),
+        ({"between": []}, r"^SegmentContact: no bodies may touch\. Name pairs of them\.$"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message):
     mesh, _, surface = stacked("hexahedron")
-    with pytest.raises(InvalidSystem, match=r"integrated = \"first\" needs pairs of bodies in between, got 'all'\."):
-        SegmentContact(surface, mesh.points, 1e7, integrated="first")
+    with pytest.raises(InvalidSystem, match=message):
+        SegmentContact(surface, mesh.points, 1e7, **given)
+
+
+def test_faces_without_area_are_refused():
+    mesh, _, surface = stacked("tetra")
+    points = mesh.points.copy()
+    a, b, _ = surface.triangles[3]
+    points[b] = points[a]
+    with pytest.raises(InvalidSystem, match=r"SegmentContact: the face at nodes \d+, \d+ and \d+ has no area"):
+        SegmentContact(surface, points, 1e7)
