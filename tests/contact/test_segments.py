@@ -167,7 +167,7 @@ def test_front_and_back_of_thin_plates_are_neither_in_contact_nor_penetrate():
     assert not contact.acts_at(apart)
     assert contact.find_penetration(apart, slid) is None
     assert contact.collision_free_fraction(apart, slid) == 1.0
-    assert "by 0.08 m" in contact.find_penetration(apart, through)
+    assert "by 0.08 m" in str(contact.find_penetration(apart, through))
 
 
 @pytest.mark.parametrize(
