@@ -115,7 +115,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
             )
         self.surface, self.law, self.stiffness = surface, law, float(stiffness)
         self.reach, self.margin = distance, margin
-        self.between = touching_bodies(surface, between, self_contact)
+        self.between = touching_bodies("BodyContact", surface, between, self_contact)
         self.bounded_stiffness = law != "barrier"
         self.list_positions = np.empty((0, 3))
         touches = np.flatnonzero(self.between.any(axis=1))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.contact.surfaces import Surface
+from symplex.errors import InvalidSystem
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.meshes.quadrature import conical, gauss, six_points
 from symplex.meshes.shape_functions import SHAPE_FUNCTIONS, ShapeFunctions
@@ -54,7 +55,13 @@ class Facets(NamedTuple):
 
 
 def facets_of(surface: Surface, points: Array) -> Facets:
-    """Return the facets of a surface, given the points [n, 3] in m at rest."""
+    """Return the facets of a surface, given the points [n, 3] in m at rest.
+
+    Raises
+    ------
+    InvalidSystem
+        If one has no area.
+    """
     faces, triangles = surface.faces, surface.triangles
     sizes = np.count_nonzero(faces >= 0, axis=1).astype(np.int32)
     width = int(sizes.max(initial=3))
@@ -63,6 +70,9 @@ def facets_of(surface: Surface, points: Array) -> Facets:
     x = points[triangles]
     normals = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
     areas = 0.5 * np.linalg.norm(normals, axis=1)
+    if not areas.min() > 0.0:
+        a, b, c = triangles[int(np.argmin(areas))]
+        raise InvalidSystem(f"SegmentContact: the face at nodes {a}, {b} and {c} has no area. Take it out of the mesh.")
     shapes = np.zeros((len(faces), len(_POWERS), width))
     for kind, size in zip(_TYPES, _SIZES, strict=True):
         rows = np.flatnonzero(sizes == size)

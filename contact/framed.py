@@ -11,10 +11,7 @@ from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
 from symplex.contact.spline_surfaces import SplineContact, SplineSurface
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import forms
-from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, connectivity, distinct_nodes
-from symplex.fem.assembly.pattern import IntArray
 from symplex.fem.energies.energy import RIGID, Array, OptionalFunction
 from symplex.fem.mass_properties import MassProperties
 from symplex.fem.measures.composition import MeasureEnergy
@@ -196,18 +193,6 @@ class MovingObstacleContact(ObstacleContact):
         return self._seen(len(x)).hessian(self._places(x))
 
     # -- assembled forms --------------------------------------------------------------------------------------
-
-    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
-        """Add a form to what is assembled: of the nodes that are inside at one of the ends, as all others have none."""
-        inside = np.zeros(len(self.nodes), bool)
-        for q in form.positions(nodal):
-            inside |= self.gaps(q) < 0.0
-        rows = np.flatnonzero(inside)
-        if not len(rows):
-            return
-        nodes = self.nodes[rows]
-        local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
-        forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m what contact of all nodes at a time may add to its stiffness.

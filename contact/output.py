@@ -100,16 +100,23 @@ class ContactState:
 
     def resultants(self) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
-        found = {}
-        for i, j in different(self.between):
-            there = self._of_first[(self.bodies[:, 0] == i) & (self.bodies[:, 1] == j)].sum(axis=0)
-            back = self._of_first[(self.bodies[:, 0] == j) & (self.bodies[:, 1] == i)].sum(axis=0)
-            found[self.surface.names[i], self.surface.names[j]] = there - back
-        return found
+        return resultants_of(self.surface.names, self.between, self.bodies, self._of_first)
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""
         return observed_of(self.between, self.resultants, float(self.gaps.min(initial=self.reach)) - self.offset)
+
+
+def resultants_of(
+    names: Sequence[str], between: NDArray[np.bool_], bodies: IntArray, forces: Array
+) -> dict[tuple[str, str], Array]:
+    """Return for each pair of bodies the force [3] of the second on the first, by those [m, 3] of bodies [m, 2]."""
+    found = {}
+    for i, j in _different(between):
+        there = forces[(bodies[:, 0] == i) & (bodies[:, 1] == j)].sum(axis=0)
+        back = forces[(bodies[:, 0] == j) & (bodies[:, 1] == i)].sum(axis=0)
+        found[names[i], names[j]] = there - back
+    return found
 
 
 def observed_of(
@@ -117,7 +124,7 @@ def observed_of(
 ) -> dict[str, float]:
     """Return the numbers that `columns_of` declares, given the smallest gap in m."""
     reported = {GAP.name: gap}
-    if len(different(between)) <= MOST_PAIRS:
+    if len(_different(between)) <= MOST_PAIRS:
         for pair, force in resultants().items():
             reported |= components(_force_of(*pair), force)
     return reported
@@ -133,7 +140,7 @@ def columns_of(names: Sequence[str], between: NDArray[np.bool_]) -> tuple[Column
     between : bool [bodies, bodies]
         Which of them may touch.
     """
-    pairs = [(names[i], names[j]) for i, j in different(between)]
+    pairs = [(names[i], names[j]) for i, j in _different(between)]
     columns: list[Column] = []
     for one, other in pairs if len(pairs) <= MOST_PAIRS else []:
         plot = f"contact force of {other} on {one}" if len(pairs) <= _PLOTTED else ""
@@ -145,6 +152,6 @@ def _force_of(one: str, other: str) -> str:
     return f"contact_force_{one}_{other}"
 
 
-def different(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _different(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return the pairs of different bodies that may touch, each once."""
     return [(i, j) for i, j in np.argwhere(np.triu(between, 1)).tolist()]

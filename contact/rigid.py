@@ -13,8 +13,10 @@ from symplex.base.quantities import positive
 from symplex.contact.gap_law import ContactLaw, MeasuredLaw
 from symplex.contact.obstacles import Obstacle
 from symplex.errors import InvalidSystem
+from symplex.fem.assembly import forms
+from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, node_pairs
-from symplex.fem.assembly.pattern import Array
+from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.measures.composition import MeasureEnergy
 from symplex.fem.state import State
@@ -51,6 +53,18 @@ class ObstacleContact(ContactEnergy):
         x : float64 [m, k, dim]
             The positions of some stencils in m.
         """
+
+    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
+        """Add a form to what is assembled: of the nodes that are inside at one of the ends, as all others have none."""
+        inside = np.zeros(len(self.nodes), bool)
+        for q in form.positions(nodal):
+            inside |= self.gaps(q) < 0.0
+        rows = np.flatnonzero(inside)
+        if not len(rows):
+            return
+        nodes = self.nodes[rows]
+        local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
+        forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)
 
     @property
     def columns(self) -> tuple[Column, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]

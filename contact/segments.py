@@ -14,8 +14,8 @@ from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact import segment_loops
 from symplex.contact.facets import facets_of
-from symplex.contact.near_pairs import farthest_of
-from symplex.contact.output import columns_of, different, observed_of
+from symplex.contact.near_pairs import farthest_moved
+from symplex.contact.output import columns_of, observed_of, resultants_of
 from symplex.contact.penetration import intersections
 from symplex.contact.search import faces_near
 from symplex.contact.segment_loops import FacetPairs
@@ -27,7 +27,7 @@ from symplex.fem.assembly import forms
 from symplex.fem.assembly.forms import Form, kernels_of
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.energies.contact_energy import ContactEnergy
-from symplex.fem.energies.energy import RIGID, Energy, LatticeFunctions
+from symplex.fem.energies.energy import RIGID, Energy, LatticeFunctions, OptionalFunction
 from symplex.fem.energies.kernel_energy import KernelEnergy
 from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.solids.constitutive import Material
@@ -37,6 +37,7 @@ from symplex.meshes.quadrature import six_points, three_points
 _DEPTH = 0.5  # of the shortest edge: as far as surfaces may pass into each other
 _OVERHANG = 0.02  # of the shortest edge, by which facets go on beyond outer edges
 _SPENT = 0.9  # of the depth, where a run stops
+_ON_PATH = np.arange(1, 8) / 8  # where it is looked how facets came over each other from the side
 _SHORTEST = 1e-6  # part of a correction
 
 
@@ -84,7 +85,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     Raises
     ------
     InvalidSystem
-        If a number is out of range, a body does not exist, or is paired with itself, or no bodies may touch.
+        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, ``"first"``
+        is asked for without pairs, or a face has no area.
     """
 
     kernels = kernels_of(segment_loops)
@@ -116,13 +118,17 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
-        self.between = touching_bodies(surface, between, False)
+        self.between = touching_bodies("SegmentContact", surface, between)
         if self.between.diagonal().any():
             body = surface.names[int(np.argmax(self.between.diagonal()))]
             raise InvalidSystem(
                 f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
                 "facets; take BodyContact."
             )
+        if integrated not in ("finer", "first"):
+            raise InvalidSystem(f"SegmentContact: integrated must be one of 'finer', 'first', got {integrated!r}.")
+        if integrated == "first" and isinstance(between, str):
+            raise InvalidSystem("SegmentContact: integrated = \"first\" needs pairs of bodies in between, got 'all'.")
         self._is_first = _is_first(surface, between if integrated == "first" else "all")
         self._facets = facets_of(surface, points)
         self._beyond = _OVERHANG * shortest * self._facets.outer
@@ -168,9 +174,6 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let the list be all pairs of facets that may be closer than a distance in m on the way between the ends."""
-        for q in ends:
-            if q.ndim != 2 or q.shape[1] != 3:
-                raise InvalidSystem(f"SegmentContact: positions have shape {q.shape}, expected (n, 3).")
         self._list(*faces_near(self.surface, ends, distance, self.between))
 
     def empty(self) -> None:
@@ -205,13 +208,17 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self._compose(3, record)
 
     def _farthest(self, q: Array, at: Array) -> float:
-        return farthest_of(q, self._vertices, at[self._vertices])
+        return farthest_moved(q, self._vertices, at)
 
     # -- local functions --------------------------------------------------------------------------------------
 
     def value(self, x: Array) -> Array:
         """Return φ [m] in J at the positions x [m, k, 3] in m."""
         return self._local(forms.VALUE, x)
+
+    def has(self, optional: OptionalFunction | Literal["lattice_functions"]) -> bool:
+        """Return whether it has an optional method: not functions of the lattice, which `lattice_functions` refuses."""
+        return optional != "lattice_functions" and super().has(optional)
 
     def lattice_functions(self, axes: Array | None = None) -> LatticeFunctions:
         """Refuse: force-stepping would find integrals again at each of its events.
@@ -227,10 +234,18 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         )
 
     def _gaps(self, q: Array) -> Array:
-        """Return the least gaps [m] in m of the pairs in the list; infinite where they do not face each other."""
+        """Return the least gaps [m] in m of the pairs in the list; infinite where they do not face each other.
+
+        Those below −depth are of fronts and backs of bodies that lie on each other.
+        """
         gaps = np.empty(len(self.nodes))
         segment_loops.write_gaps(np.ascontiguousarray(q, dtype=float), self.record, gaps)
         return gaps
+
+    def _gaps_in_front(self, q: Array) -> Array:
+        """Return the gaps [m] in m, infinite where they are of fronts and backs."""
+        gaps = self._gaps(q)
+        return np.where(gaps > -self.depth, gaps, np.inf)
 
     def _refuse(self, form: Form, nodal: tuple[Array, ...]) -> None:
         raise StepFailed("SegmentContact has no finite energy or force: a face has no area. Try a smaller step.")
@@ -239,7 +254,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def acts_at(self, q: Array) -> bool:
         """Return whether there are forces at the nodal positions q [n, 3]."""
-        return bool(self.complete((q,))._gaps(q).min(initial=np.inf) < self.distance)
+        return bool(self.complete((q,))._gaps_in_front(q).min(initial=np.inf) < self.distance)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return per node [n_nodes] in N/m what closed contact adds to its stiffness at most: 2 k times its area."""
@@ -264,7 +279,12 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             listed = self._found_at((q0, q1))
         before, after = listed._gaps(q0), listed._gaps(q1)
         limit = -_SPENT * self.depth
-        deep = np.flatnonzero((before > -self.depth) & (after < limit))
+        passed = (before > -self.depth) & (after < limit)
+        aside = passed & np.isinf(before) & (after <= -self.depth)
+        if aside.any():  # they have passed through each other, or are front and back
+            on_path = [listed._gaps_in_front(q0 + part * (q1 - q0)) for part in _ON_PATH]
+            passed &= ~aside | np.isfinite(on_path).any(axis=0)
+        deep = np.flatnonzero(passed)
         if not len(deep):
             return None
         worst = int(deep[np.argmin(after[deep])])
@@ -329,7 +349,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         record = energy.record
         assert isinstance(record, FacetPairs)
         segment_loops.add_pressures(np.ascontiguousarray(q, dtype=float), record, pressed)
-        return SegmentState(self.surface, self.between, self.reach, record, energy._gaps(q), gradient, pressed)
+        gaps = energy._gaps_in_front(q)
+        return SegmentState(self.surface, self.between, self.reach, record, gaps, gradient, pressed)
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
@@ -378,13 +399,7 @@ class SegmentState:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         width = self.pairs.nodes.shape[1] // 2
         bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, width]])
-        of_first = -self.gradient[:, :width].sum(axis=1)
-        found = {}
-        for i, j in different(self.between):
-            there = of_first[(bodies[:, 0] == i) & (bodies[:, 1] == j)].sum(axis=0)
-            back = of_first[(bodies[:, 0] == j) & (bodies[:, 1] == i)].sum(axis=0)
-            found[self.surface.names[i], self.surface.names[j]] = there - back
-        return found
+        return resultants_of(self.surface.names, self.between, bodies, -self.gradient[:, :width].sum(axis=1))
 
     def observed(self) -> dict[str, float]:
         """Return the numbers that `columns_of` declares."""

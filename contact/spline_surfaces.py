@@ -14,16 +14,15 @@ from symplex.base.representation import Described
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
 from symplex.errors import InvalidSystem
-from symplex.fem.assembly import forms
-from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, node_pairs
-from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.energy import Invariance
 
 _SAMPLES = 2  # of each span of the spline, of which the nearest begins Newton's method
 _ROUND_OFF = 64.0 * np.finfo(float).eps  # of positions
 _SMALL = 1e-9  # of positions, below which an increment is none
 _STEPS, _TOLERANCE = 50, 1e-12  # of Newton's method; of a parameter's range
+_LONGEST = 0.1  # step in parameters, except where a place is farther beyond the edges than that
 
 
 class _Patch(NamedTuple):
@@ -132,6 +131,10 @@ class SplineSurface(Described, Obstacle):
             raise InvalidSystem(f"SplineSurface: the surface has no normal at ({at}) m, where points coincide.")
         self._tree = KDTree(patch.S)
 
+    def __repr__(self) -> str:
+        rows, columns, _ = self.points.shape
+        return f"SplineSurface({rows} × {columns} points, degree={self.degree}, flip={self.flip})"
+
     def sampled(self) -> Array:
         """Return points [p, q, 3] in m of the surface, twice as many each way as it is made of."""
         return self._patch(self._grid.reshape(-1, 2)).S.reshape(*self._grid.shape[:2], 3)
@@ -142,12 +145,12 @@ class SplineSurface(Described, Obstacle):
 
     def gap(self, x: Array) -> Array:
         """Return the gap g [m] of the points x [m, 3]."""
-        if np.shape(x)[1:] != (3,):
-            raise InvalidSystem(f"SplineSurface: points have shape {np.shape(x)}, expected (m, 3).")
         return self.closest(x).gaps
 
     def closest(self, x: Array) -> Closest:
         """Return the nearest points of the surface to places x [m, 3] in m."""
+        if np.shape(x)[1:] != (3,):
+            raise InvalidSystem(f"SplineSurface: points have shape {np.shape(x)}, expected (m, 3).")
         places = np.asarray(x, dtype=float)
         if not len(places):
             return Closest(places, np.zeros(0), places, np.zeros((0, 3, 3)), np.zeros((0, 2)))
@@ -166,7 +169,10 @@ class SplineSurface(Described, Obstacle):
                 # Where the distance is not convex, steps of Gauss and Newton, which are.
                 convex = (matrix[:, 0, 0] > 0.0) & (np.linalg.det(matrix) > 1e-12 * np.linalg.det(metric))
                 matrix = np.where(convex[:, None, None], matrix, metric)
-                step = np.clip(np.linalg.solve(matrix, slope[:, :, None])[:, :, 0], -0.1, 0.1)
+                step = np.linalg.solve(matrix, slope[:, :, None])[:, :, 0]
+                beyond = np.abs(p[moving] - np.clip(p[moving], 0.0, 1.0)).max(axis=1, keepdims=True)
+                most = np.maximum(_LONGEST, beyond)
+                step = np.clip(step, -most, most)
                 p[moving] += step
                 moving = moving[np.abs(step).max(axis=1) > _TOLERANCE]
                 if not len(moving):
@@ -327,18 +333,6 @@ class SplineContact(ObstacleContact):
         K = half + np.einsum("mi,mj->mij", along, np.where((moves & known)[:, None], turn, 0.0))
         K += (left / size)[:, None, None] * (np.eye(3) - 2.0 * np.einsum("mi,mj->mij", delta, along))
         return end, xi, G, (rate, K)
-
-    def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
-        """Add a form to what is assembled: of the nodes that are inside at one of the ends, as all others have none."""
-        inside = np.zeros(len(self.nodes), bool)
-        for q in form.positions(nodal):
-            inside |= self.gaps(q) < 0.0
-        rows = np.flatnonzero(inside)
-        if not len(rows):
-            return
-        nodes = self.nodes[rows]
-        local = np.ascontiguousarray(getattr(self, form.name)(*[values[nodes] for values in nodal]))
-        forms.SCATTER[form.kind](local, nodes if slots is None else slots[rows], out)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:
         """Return k in N/m for each node [n_nodes] that may touch, 0 for the others; a carrier has it of all."""

@@ -60,6 +60,7 @@ class _Nothing(Inelastic):
     def __init__(self, part: Inelastic, nodes: IntArray):
         self.nodes, axis = nodes, part.stencil_axis
         self.stencil_axis = axis  # pyright: ignore[reportAttributeAccessIssue]
+        self.history = part.history  # pyright: ignore[reportAttributeAccessIssue]  # by which all ranks divide steps
         self.shape = (*part.shape[:axis], 0, *part.shape[axis + 1 :])
 
     def relaxed(self, q: Array) -> Array:

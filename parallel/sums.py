@@ -40,9 +40,7 @@ class RankSums:
     energies: NDArray[np.int64]  # [energies, WORDS]
     forces: dict[str, NDArray[np.int64]]  # [dim, WORDS]: of contact with obstacles, by name
     depths: dict[str, float]  # how deep nodes are inside at most
-    reported: dict[
-        str, dict[str, float]
-    ]  # what contact between bodies and inelastic parts show, by name, if they count
+    reported: dict[str, dict[str, float]]  # columns of contact and inelastic parts that count here, by name
     stored: NDArray[np.int64]  # [inelastic, WORDS]
     works: NDArray[np.int64]  # [k, WORDS]: see `PartLedger`
     is_finite: bool  # whether all that moves is

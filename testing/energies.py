@@ -784,7 +784,7 @@ def _lattices(s: Subject):
         )
 
 
-@_promise()
+@_promise("lattice_functions")
 def lattice_value_is_the_value(s: Subject) -> None:
     """In any axes."""
     for phi, x, (_, p), (value, _, _) in _lattices(s):
@@ -794,7 +794,7 @@ def lattice_value_is_the_value(s: Subject) -> None:
         require_close(s.place, "value of lattice_functions must be value", found, expected, bound, "J")
 
 
-@_promise()
+@_promise("lattice_functions")
 def lattice_differences_are_differences_of_the_value(s: Subject) -> None:
     """Of some pairs of coordinates, one moved twice among them."""
     for phi_at, x, (_, p), (_, difference, mixed) in _lattices(s):

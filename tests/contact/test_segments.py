@@ -5,6 +5,7 @@ import pytest
 
 import symplex as sx
 from symplex.contact import BodyContact, SegmentContact, Surface, offset_contact
+from symplex.errors import InvalidSystem
 from symplex.meshes.mesh import Mesh
 
 E, PRESSED = 1e6, 4e-3
@@ -148,3 +149,45 @@ def test_discrete_gradient_is_exact_and_keeps_momenta(kind, far):
     product = np.einsum("mij,mj->mi", T, d.reshape(len(x1), -1))
     size = np.abs(T).max()
     assert np.quantile(np.abs(product - slope.reshape(len(x1), -1)), 0.99) < 1e-3 * size
+
+
+def test_front_and_back_of_thin_plates_are_neither_in_contact_nor_penetrate():
+    plates = [
+        sx.box((4.0, 2.0, 0.1), (cells, 4, 1), split="hexahedra", origin=(0.0, 0.0, z))
+        for cells, z in ((8, 0.0), (7, 0.12))
+    ]
+    mesh = sx.merge({"low": plates[0], "high": plates[1]})
+    contact = SegmentContact(Surface.of(mesh, ["low", "high"]), mesh.points, 1e8)
+    apart, slid, through = (mesh.points.copy() for _ in range(3))
+    slid[mesh.nodes_of("high"), 0] += 0.1
+    through[mesh.nodes_of("high")] += (0.1, 0.0, -0.1)
+    contact.build_list(apart)
+    assert contact.at(apart).observed()["gap"] == pytest.approx(0.02)
+    assert contact.at(apart).nodal_gaps().min() == pytest.approx(0.02)
+    assert not contact.acts_at(apart)
+    assert contact.find_penetration(apart, slid) is None
+    assert contact.collision_free_fraction(apart, slid) == 1.0
+    assert "by 0.08 m" in str(contact.find_penetration(apart, through))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"integrated": "first"}, r"integrated = \"first\" needs pairs of bodies in between, got 'all'\."),
+        ({"integrated": "coarser"}, r"integrated must be one of 'finer', 'first', got 'coarser'\."),
+        ({"between": []}, r"^SegmentContact: no bodies may touch\. Name pairs of them\.$"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message):
+    mesh, _, surface = stacked("hexahedron")
+    with pytest.raises(InvalidSystem, match=message):
+        SegmentContact(surface, mesh.points, 1e7, **given)
+
+
+def test_faces_without_area_are_refused():
+    mesh, _, surface = stacked("tetra")
+    points = mesh.points.copy()
+    a, b, _ = surface.triangles[3]
+    points[b] = points[a]
+    with pytest.raises(InvalidSystem, match=r"SegmentContact: the face at nodes \d+, \d+ and \d+ has no area"):
+        SegmentContact(surface, points, 1e7)

@@ -26,6 +26,20 @@ def directions(count=100, within=0.4):
     return d / np.linalg.norm(d, axis=1)[:, None], rng.uniform(1.5, 2.5, count)
 
 
+def test_it_shows_what_it_is_and_refuses_other_places():
+    assert repr(wavy(flip=True)) == "SplineSurface(8 × 9 points, degree=3, flip=True)"
+    for found in (wavy().closest, wavy().gap):
+        with pytest.raises(InvalidSystem, match=r"points have shape \(2, 2\), expected \(m, 3\)"):
+            found(np.zeros((2, 2)))
+
+
+def test_nearest_points_far_beyond_the_edges_are_found():
+    places = np.array([[20.0, 0.5, 0.3], [100.0, -50.0, 1.0], [0.5, 1000.0, -2.0]])
+    found = wavy().closest(places)
+    across = np.cross(places - found.points, found.normals)
+    assert np.abs(across).max() < 1e-9
+
+
 def test_gap_normal_and_curvature_of_a_sphere_converge():
     """Of a bicubic surface the gap is of fourth order, the normal of third, the curvature of second at least."""
     d, r = directions()

@@ -70,6 +70,38 @@ frames = 2
 [output]
 pictures = false
 """
+APART = """
+title = "A bar of metal is crushed at a wall, another one is elastic"
+[[body]]
+name = "metal"
+mesh = { box = [0.0032, 0.0032, 0.008], cells = [1, 1, 5], split = "hexahedra" }
+material = { young = 117e9, poisson = 0.35, density = 8930, yield_stress = 4e8, hardening = 1e8 }
+velocity = [0, 0, -400]
+
+[[body]]
+name = "elastic"
+mesh = { box = [0.0032, 0.0032, 0.008], cells = [1, 1, 5], split = "hexahedra" }
+material = { young = 117e9, poisson = 0.35, density = 8930 }
+translate = [0.01, 0, 0]
+velocity = [0, 0, -40]
+
+[[obstacle]]
+name = "wall"
+kind = "half-space"
+point = [0, 0, 0]
+normal = [0, 0, 1]
+stiffness = 1e7
+
+[integrator]
+kind = "newmark"
+
+[run]
+duration = 12e-6
+samples = 3
+frames = 1
+[output]
+pictures = false
+"""
 PERFORATION = Path(sx.__file__).parent / "examples" / "perforation.toml"
 HIDING = """
 import symplex as sx
@@ -132,6 +164,17 @@ def test_steps_that_thin_elements_divide_and_runs_that_go_on_are_those_of_one_pr
     done = run(3, flow, python=("hiding.py",))
     assert (done.returncode, done.stderr) == (0, "")
     assert_same(flow / "one", flow / "hidden")
+
+
+def test_a_rank_without_metal_divides_its_steps_as_the_others(tmp_path):
+    (tmp_path / "apart.toml").write_text(APART, "utf-8")
+    sx.simulate(tmp_path / "apart.toml", tmp_path / "one", progress=False)
+    done = run(2, tmp_path, "apart.toml", "--output", "two", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    one, two = (load_checkpoint(tmp_path / name / "checkpoint.npz").motion for name in ("one", "two"))
+    assert one["limit"][2] > 1.0
+    for name in ("q", "v", "limit", "internal metal"):
+        np.testing.assert_array_equal(two[name], one[name], err_msg=name)
 
 
 @pytest.mark.slow
