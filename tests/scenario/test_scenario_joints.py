@@ -10,7 +10,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.structures import Coupling, Frames, Joint, JointLoad, Section, beams
 from symplex.fem.structures.joint_laws import JointSpring
 from symplex.runs.history import read_history
-from symplex.runs.modes import find_modes, table_of
+from symplex.runs.modes import find_modes
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
 
@@ -311,7 +311,7 @@ def test_a_joint_that_ends_at_a_time():
 def test_probes_of_joints_in_modes():
     """A mode with uᵀ M u = 1 turns a pendulum by 1/√J; forces are left out."""
     probe = '[[probe]]\nname = "swing"\njoint = "hinge"\nquantities = ["angle", "angular_velocity"]\n'
-    _, (row,) = table_of(find_modes(Scenario.parse(hinge() + WEIGHT + probe + run()), 1))
+    (row,) = find_modes(Scenario.parse(hinge() + WEIGHT + probe + run()), 1).rows()
     J = 1200 * 0.06 * 0.04 * 0.4 * ((0.06**2 + 0.4**2) / 12.0 + 0.2**2)
     assert_allclose(abs(row["swing_angle"]), J**-0.5, rtol=1e-8)
     assert "swing_angular_velocity" not in row

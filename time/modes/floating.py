@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import write_atomic
+from symplex.base.files import damage_reported, read_arrays, write_atomic
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem, MeshError, OutputError
 from symplex.fem.assembly.nodes import Nodes
@@ -226,27 +226,24 @@ class FlexibleBody:
         OutputError
             If the file cannot be read, or is none.
         """
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                names = json.loads(str(stored["names"]))
-                cells = {kind: stored[f"cells_{k}"] for k, kind in enumerate(names["cells"])}
-                moduli = {
-                    kind: stored[f"moduli_{k}"] for k, kind in enumerate(names["volumes"]) if f"moduli_{k}" in stored
-                }
-                interfaces = {name: stored[f"interface_{k}"] for k, name in enumerate(names["interfaces"])}
-                of_cells: dict[str, dict[str, IntArray]] = {}
-                of_points: dict[str, IntArray] = {}
-                for k, (name, kind) in enumerate(names["groups"]):
-                    if kind:
-                        of_cells.setdefault(name, {})[kind] = stored[f"group_{k}"]
-                    else:
-                        of_points[name] = stored[f"group_{k}"]
-                mesh = Mesh(stored["points"], cells, of_cells, of_points)
-                found = {name: stored[name] for name in _ARRAYS}
-                body = cls(mesh=mesh, interfaces=interfaces, moduli=moduli, **found)
-                body._require_shapes()
-        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, InvalidSystem, MeshError) as error:
-            raise OutputError(f"{path} is no flexible body: {str(error) or type(error).__name__}.") from None
+        path = Path(path)
+        with damage_reported(path, "flexible body", "reduce it again"):
+            stored = read_arrays(path)
+            names = json.loads(str(stored["names"]))
+            cells = {kind: stored[f"cells_{k}"] for k, kind in enumerate(names["cells"])}
+            moduli = {kind: stored[f"moduli_{k}"] for k, kind in enumerate(names["volumes"]) if f"moduli_{k}" in stored}
+            interfaces = {name: stored[f"interface_{k}"] for k, name in enumerate(names["interfaces"])}
+            of_cells: dict[str, dict[str, IntArray]] = {}
+            of_points: dict[str, IntArray] = {}
+            for k, (name, kind) in enumerate(names["groups"]):
+                if kind:
+                    of_cells.setdefault(name, {})[kind] = stored[f"group_{k}"]
+                else:
+                    of_points[name] = stored[f"group_{k}"]
+            mesh = Mesh(stored["points"], cells, of_cells, of_points)
+            found = {name: stored[name] for name in _ARRAYS}
+            body = cls(mesh=mesh, interfaces=interfaces, moduli=moduli, **found)
+            body._require_shapes()
         return body
 
     def _require_shapes(self) -> None:
@@ -257,6 +254,8 @@ class FlexibleBody:
             values = getattr(self, name)
             if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
                 raise InvalidSystem(f"{name} must be finite numbers {shape}, got {values.shape}")
+        for places in self.interfaces.values():
+            require_nodes("interfaces", places, k)
         CorotationalEnergy(np.arange(k), self.points, self.stiffness, self.gradients)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import write_atomic
+from symplex.base.files import damage_reported, read_arrays, write_atomic
 from symplex.base.quantities import whole
 from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium, OutputError
@@ -234,11 +234,10 @@ class ReducedBody:
             If the file cannot be read, or is none.
         """
         names = ("boundary", "points", "frequencies", "stiffness", "mass", "transformation", "own_mass")
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                found = [np.array(stored[name]) for name in names]
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise OutputError(f"{path} is no reduced body: {error}.") from None
+        path = Path(path)
+        with damage_reported(path, "reduced body", "reduce it again"):
+            stored = read_arrays(path)
+            found = [stored[name] for name in names]
         boundary, points, frequencies, stiffness, mass, transformation, own_mass = found
         return cls(boundary.astype(np.int32), points, frequencies, stiffness, mass, transformation, own_mass)
 
