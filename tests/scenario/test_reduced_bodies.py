@@ -207,7 +207,7 @@ REFUSED = {
     "oblique": (REDUCED, OBLIQUE, RUN, "held along x, y and z only"),
     "stress probe": (REDUCED, STRESS, RUN, "stress is of bodies"),
     "viscous": (REDUCED, "", RUN, "elastic materials"),
-    "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz is no flexible body"),
+    "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz cannot be read"),
 }
 
 

@@ -18,7 +18,7 @@ from symplex.base.arguments import checked
 from symplex.base.files import damage_reported, read_arrays, write_atomic
 from symplex.base.quantities import whole
 from symplex.errors import InvalidSystem, MeshError, OutputError
-from symplex.fem.assembly.nodes import Nodes
+from symplex.fem.assembly.nodes import Nodes, require_nodes
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.materials import LinearElastic
@@ -254,8 +254,9 @@ class FlexibleBody:
             values = getattr(self, name)
             if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
                 raise InvalidSystem(f"{name} must be finite numbers {shape}, got {values.shape}")
-        for places in self.interfaces.values():
-            require_nodes("interfaces", places, k)
+        require_nodes("the body", self.nodes, n)
+        for name, places in self.interfaces.items():
+            require_nodes(f"interface '{name}'", places, k)
         CorotationalEnergy(np.arange(k), self.points, self.stiffness, self.gradients)
 
 
