@@ -58,7 +58,7 @@ def indices(
     problem = {"num_vars": len(keys), "names": _names(len(keys)), "bounds": [[0.0, 1.0]] * len(keys)}
     rows = []
     for name, column in numbers.items():
-        if missing := sum(x is None for x in column):
+        if missing := sum(x is None or not np.isfinite(x) for x in column):
             raise OutputError(f"{name}: {missing} of {len(column)} members have no number, of which indices need all.")
         y = np.asarray(column, float)
         found: Mapping[str, Any] = dict.fromkeys(_COLUMNS[design], np.zeros(len(keys)))
