@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from symplex.commands.cli import main
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.runs.modes import find_modes
 from symplex.runs.reduction import reduce_body
@@ -220,3 +221,12 @@ def test_what_does_not_go_is_refused_by_name(tmp_path, which):
     path.write_text(text + key + more + method)
     with pytest.raises(ScenarioError, match=match):
         Scenario.read(path).build()
+
+
+@pytest.mark.parametrize(("file", "why"), [("bar.mtx", "bar-M.mtx is there already"), ("bar.stl", "is written as")])
+def test_files_are_refused_before_anything_is_computed(tmp_path, monkeypatch, capsys, file, why):
+    (tmp_path / "bar.toml").write_text(BAR + RUN)
+    (tmp_path / "bar-M.mtx").write_text("precious")
+    monkeypatch.setattr("symplex.runs.reduction.reduce_body", None)
+    assert main(["reduce", str(tmp_path / "bar.toml"), "--output", str(tmp_path / file)]) != 0
+    assert why in capsys.readouterr().err

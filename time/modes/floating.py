@@ -26,14 +26,14 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.corotational import CorotationalEnergy
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
-from symplex.time.modes.reduced_body import shapes_of
+from symplex.time.modes.reduced_body import files_of, shapes_of
 
 _INDEPENDENT = 1e-6  # of the largest: what of a function others do not make up, below which it is left out
 _ON_INTERFACE = 1e-7  # of the largest: what of an affine function on an interface others do not make up
 _AT_REST = 1e-9  # of stiffness times size: forces where the body should have none
 _IRRATIONAL = 0.6180339887498949
 _WHO = "flexible_body"
-_SUFFIXES = (".npz", ".mat", ".mtx")
+SUFFIXES = (".npz", ".mat", ".mtx")
 _ARRAYS = ("nodes", "frequencies", "functions", "mass", "stiffness", "gradients", "linear_mass", "linear_stiffness")
 
 
@@ -152,13 +152,7 @@ class FlexibleBody:
             If the name has another ending, a file is there, or interfaces are not of nodes that span a plane.
         """
         path = Path(path)
-        if path.suffix not in _SUFFIXES:
-            raise OutputError(f"{path}: a flexible body is written as {', '.join(_SUFFIXES)}.")
-        matrices = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
-        files = matrices if path.suffix == ".mtx" else {path: ""}
-        for file in files:
-            if file.exists() and not overwrite:
-                raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
+        files = files_of(path, SUFFIXES, overwrite)
         if path.suffix != ".npz":
             self._require_frames(path)
         for file, which in files.items():
