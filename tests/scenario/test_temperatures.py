@@ -33,6 +33,22 @@ body = "bar"
 group = "z_min"
 components = "z"
 """
+GIRDER = """
+[[beam]]
+name = "girder"
+mesh = { line = 2.0, bars = 4 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 1e-6, I2 = 1e-6, J = 1e-6 }
+material = { young = 2e11, poisson = 0.3, density = 7800, expansion = 1e-5 }
+"""
+PLATE = """
+[[shell]]
+name = "plate"
+mesh = { plate = [1.0, 0.5], cells = [2, 1] }
+thickness = 0.01
+material = { young = 2e11, poisson = 0.0, density = 7800, expansion = 1e-5 }
+translate = [0, 5, 0]
+"""
 SLIDING = BEAM + '[[support]]\nbody = "bar"\ngroup = "x_max"\ncomponents = "x"\n'
 
 
@@ -75,19 +91,9 @@ def test_a_history_is_a_load_whose_work_is_reported(tmp_path):
 def test_structures_have_forces_by_temperature(tmp_path):
     found = problem(
         tmp_path,
-        """
-[[beam]]
-name = "girder"
-mesh = { line = 2.0, bars = 4 }
-up = [0, 0, 1]
-section = { area = 1e-3, I1 = 1e-6, I2 = 1e-6, J = 1e-6 }
-material = { young = 2e11, poisson = 0.3, density = 7800, expansion = 1e-5 }
-[[shell]]
-name = "plate"
-mesh = { plate = [1.0, 0.5], cells = [2, 1] }
-thickness = 0.01
-material = { young = 2e11, poisson = 0.0, density = 7800, expansion = 1e-5 }
-translate = [0, 5, 0]
+        GIRDER
+        + PLATE
+        + """
 [[truss]]
 name = "rod"
 mesh = { line = 1.0, bars = 2 }
@@ -121,6 +127,8 @@ translate = [0, 8, 0]
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = "t"\n', "is not known"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = [1]\n', "number .K. or a formula"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = -6e4\n', "shrink by half"),
+        (GIRDER + '[[temperature]]\nbody = "girder"\nchange = -6e4\n', "shrink by half"),
+        (PLATE + '[[temperature]]\nbody = "plate"\nchange = -6e4\n', "shrink by half"),
         (BEAM + '[[temperature]]\nbody = "bar"\nfile = "none.csv"\n', "cannot be read"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = 1\nhistory = { kind = "ramp", duration = 1 }\n', "no name"),
         (
