@@ -148,15 +148,18 @@ class TemperatureTable(Entry):
         if self.history is None:
             return
         change = self.in_all(world.mesh, world.folder)
-        parts = [part for part in world.inertia.parts[self.body] if part.material.expansion]
+        of_parts = {
+            part.name: thermal_strain(part.material.expansion, change) for part in world.inertia.parts[self.body]
+        }
+        strains = {name: strain for name, strain in of_parts.items() if strain is not None}
         over = factor(self.history, world.folder)
-        for part in parts:
-            solid = world.all_solids[part.name]
+        for part, strain in strains.items():
+            solid = world.all_solids[part]
             taken = [load for load in world.loads.values() if isinstance(load, ThermalLoad) and load.solid is solid]
             if taken:
                 raise ScenarioError(f"'{self.body}' has another temperature with a history; give one only.")
-            name = str(self.name) if len(parts) == 1 else f"{self.name}.{part.name.removeprefix(f'{self.body}.')}"
-            world.add(name, ThermalLoad(solid, (part.material.expansion or 0.0) * change, over))
+            name = str(self.name) if len(strains) == 1 else f"{self.name}.{part.removeprefix(f'{self.body}.')}"
+            world.add(name, ThermalLoad(solid, strain, over))
 
 
 def materials_of(world: Builder, body: str) -> list[Any]:

@@ -127,6 +127,11 @@ translate = [0, 8, 0]
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = "t"\n', "is not known"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = [1]\n', "number .K. or a formula"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = -6e4\n', "shrink by half"),
+        (
+            BEAM + '[[temperature]]\nname = "cooling"\nbody = "bar"\nchange = -6e4\n'
+            'history = { kind = "ramp", duration = 1 }\n',
+            "shrink by half",
+        ),
         (GIRDER + '[[temperature]]\nbody = "girder"\nchange = -6e4\n', "shrink by half"),
         (PLATE + '[[temperature]]\nbody = "plate"\nchange = -6e4\n', "shrink by half"),
         (BEAM + '[[temperature]]\nbody = "bar"\nfile = "none.csv"\n', "cannot be read"),
