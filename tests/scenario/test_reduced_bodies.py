@@ -230,3 +230,10 @@ def test_files_are_refused_before_anything_is_computed(tmp_path, monkeypatch, ca
     monkeypatch.setattr("symplex.runs.reduction.reduce_body", None)
     assert main(["reduce", str(tmp_path / "bar.toml"), "--output", str(tmp_path / file)]) != 0
     assert why in capsys.readouterr().err
+
+
+def test_reduced_and_rigid_bodies_name_the_files_of_their_meshes():
+    text = BAR.replace('{ box = [0.5, 0.05, 0.03], cells = [10, 1, 1], split = "hexahedra" }', '"bar.msh"')
+    for key in (REDUCED, "rigid = true\n", 'rigid = "end"\n'):
+        assert [*Scenario.parse(text + key + RUN).files] == ["bar.msh"]
+    assert not Scenario.parse(BAR + REDUCED + RUN).files
