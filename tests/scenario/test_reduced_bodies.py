@@ -237,3 +237,9 @@ def test_reduced_and_rigid_bodies_name_the_files_of_their_meshes():
     for key in (REDUCED, "rigid = true\n", 'rigid = "end"\n'):
         assert [*Scenario.parse(text + key + RUN).files] == ["bar.msh"]
     assert not Scenario.parse(BAR + REDUCED + RUN).files
+
+
+def test_an_oblique_support_of_a_reduced_body_is_refused_once():
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(BAR + REDUCED + HELD + 'name = "slides"\ndirection = [1, 1, 0]\n' + RUN).build()
+    assert str(caught.value).count("is held along x, y and z only") == 1
