@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from symplex.commands.common import add_command, add_scenario, reported, scenario_of
-from symplex.errors import OutputError
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
@@ -39,12 +38,13 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
 
 def _reduce(arguments: argparse.Namespace) -> int:
     from symplex.runs.reduction import body_named, reduce_body, report_of
+    from symplex.time.modes.floating import SUFFIXES
+    from symplex.time.modes.reduced_body import files_of
 
     scenario = scenario_of(arguments)
     outputs = arguments.output or [f"{body_named(scenario, arguments.body).name}.npz"]
     for file in outputs:
-        if Path(file).exists() and not arguments.overwrite:  # before anything is computed
-            raise OutputError(f"{file} is there already; choose another name, or replace it (--overwrite).")
+        files_of(Path(file), SUFFIXES, arguments.overwrite)  # refuses what is there before anything is computed
     body, frequencies = reduce_body(scenario, arguments.body, arguments.modes, arguments.interfaces, arguments.compare)
     files = [body.save(file, overwrite=arguments.overwrite) for file in outputs]
     return reported("\n".join([*report_of(body, frequencies), f"written: {', '.join(map(str, files))}"]))

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from symplex.base.arguments import checked, described
 from symplex.base.quantities import positive, whole
-from symplex.base.representation import Described
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
 from symplex.errors import InvalidSystem
@@ -62,7 +61,7 @@ class Closest(NamedTuple):
 
 @checked
 @final
-class SplineSurface(Described, Obstacle):
+class SplineSurface(Obstacle):
     """What is behind a smooth surface: a tensor-product spline through a grid of points, bicubic by default.
 
     With the point S(u, v) nearest to x, found by Newton's method from the nearest of a fine grid, n = S_u × S_v/|…|,

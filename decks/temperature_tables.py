@@ -67,7 +67,7 @@ class TemperatureTables:
         change = self._fields["", False][self._used]
         at_end = self._initial[self._used] + change
         uniform = float(at_end[0]) if not self._changes and np.ptp(at_end) <= _SAME * np.abs(at_end).max() else None
-        expanding = [m for name, m in deck.materials.items() if name in used and len(m.expansions) > 1]
+        expanding = [material for name, material in deck.materials.items() if name in used and material.expansions]
         for name, material in deck.materials.items():
             if name not in used:
                 continue
@@ -99,7 +99,10 @@ class TemperatureTables:
         if np.ptp(rates) <= _SAME * np.abs(rates).max():
             return float(rates[0])
         if several:
-            raise UnsupportedKeyword("several materials whose expansions depend on different temperatures")
+            raise UnsupportedKeyword(
+                f"the expansion of '{material.name}' depends on temperatures that differ between nodes, and other "
+                "materials expand too"
+            )
         largest = float(rates[np.abs(rates).argmax()])
         self._fields["", False][self._used] = strain / largest
         return largest

@@ -210,14 +210,14 @@ class _AdjointRun:
         samples = run.samples(motion)
         self._tape = tape_of(run, self._back, states == "walk back")
         self.retaken, self._last = 0, samples[-1]
-        wanted = set(samples[: len(charged)])
+        required = set(samples[: len(charged)])
         segment = self._last or 1
         if not isinstance(self._tape, IntegerTape):
             room = 0.0 if isinstance(self._tape, WalkingTape) else budget
             segment = _segment(self._last, self._tape.bytes_per_step, room)
         self._at_samples: dict[int, tuple[Array, Array]] = {}
         self._checkpoints: list[tuple[int, Mapping[str, Array]]] = []
-        self.value = _paid(cost, family.state, self._at_samples, 0) if 0 in wanted else 0.0
+        self.value = _paid(cost, family.state, self._at_samples, 0) if 0 in required else 0.0
         n = 0
         while n < self._last:
             if n % segment == 0:
@@ -226,7 +226,7 @@ class _AdjointRun:
             stop = min(k for k in (*samples, n - n % segment + segment) if k > n)
             self._tape.take(stop - n)
             n = stop
-            if n in wanted:
+            if n in required:
                 self.value += _paid(cost, self._tape.state, self._at_samples, n)
         self.end = self._tape.state if self._last else family.state
 

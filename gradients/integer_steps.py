@@ -4,7 +4,7 @@ With positions Q in units of δq and half-step velocities V in units of δv, bot
 
     Q ← Q + rint(h δv/δq V),    V ← V + rint(−h M⁻¹ ∇V(Q δq)/δv)
 
-are leapfrog steps, those of explicit Newmark but for rounding to some 10⁻¹⁸ of the size of a system. Backwards the same
+are leapfrog steps, those of explicit Newmark except rounding to some 10⁻¹⁸ of the size of a system. Backwards the same
 integers are subtracted in the opposite order. In numbers with a point they would drift away: after 10⁵ steps by
 millimetres.
 """

@@ -1,4 +1,4 @@
-"""Runs in stages: each is a run of its own, which begins where the one before it ends, for all parameters."""
+"""Runs in stages: each is a separate run, which begins where the one before it ends, for all parameters."""
 
 from __future__ import annotations
 

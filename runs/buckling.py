@@ -100,8 +100,8 @@ class BucklingFound(SavedStudy):
 def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | None = None) -> BucklingFound:
     """Return the lowest factors by which loads of a scenario are multiplied as it buckles, linearised.
 
-    Loads and supports that move have the values that their histories multiply. What is not multiplied acts as it does
-    at the start, in static equilibrium.
+    Loads, supports that move and temperatures have the values that their histories multiply. What is not multiplied
+    acts as it does at the start, in static equilibrium.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ def find_buckling(scenario: Scenario, number: int = 1, loads: Sequence[str] | No
     try:
         if stays or tables.contact or tables.obstacle or tables.temperature:
             state = static_equilibrium(base, state.q).state
-            with_what = listed(stays) if stays else "temperatures" if tables.temperature else "contact"
-            notes.append(f"in static equilibrium with {with_what}")
+            stays += ["temperatures"] * bool(tables.temperature)
+            notes.append(f"in static equilibrium with {listed(stays) if stays else 'contact'}")
         found = linear_buckling(system, replace(state, internal=problem.state.internal), chosen, number)
     except SymplexError as error:
         raise type(error)(f"{name}: {error}") from None
@@ -152,4 +152,5 @@ def _steady(tables: Tables) -> Tables:
     loads = [load if load.history is None else load.replaced(history=None) for load in tables.load]
     supports = [support if support.history is None else support.replaced(history=one) for support in tables.support]
     gravity = tables.gravity if tables.gravity is None else tables.gravity.replaced(history=None)
-    return replace(tables, load=loads, support=supports, gravity=gravity, start=None)
+    warm = [one if one.history is None else one.replaced(history=None) for one in tables.temperature]
+    return replace(tables, load=loads, support=supports, gravity=gravity, temperature=warm, start=None)

@@ -98,7 +98,7 @@ class SavedStudy(Study):
         """Return the scenario that it is about."""
 
     def _write(self, folder: Folder, pictures: bool) -> None:
-        """Write what it has beside its table: its figure."""
+        """Write its figure."""
         if pictures:
             self.plot(folder.file(f"{self.kind}.png", "picture"))
 

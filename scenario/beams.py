@@ -26,7 +26,7 @@ from symplex.meshes.mesh import Mesh
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.plastic import MemberPlasticKeys
 from symplex.scenario.table import Need, Table, needs_of_history, needs_of_mass, one_of
-from symplex.scenario.temperatures import EXPANDS, EXPANSION
+from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_strain
 from symplex.scenario.trusses import LinesTable
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
@@ -309,13 +309,16 @@ class BeamTable(LinesTable):
 
     def expanded(self, structure: Beams, mesh: Mesh, change: Array) -> Beams:
         """Return the beams with a change of temperature ΔT [n] in K at the nodes of their mesh."""
-        expansion = np.full(len(structure.lines), 0.0 if self.material is None else self.material.expansion or 0.0)
+
+        def of(material: BeamMaterial | None) -> Array:
+            strain = None if material is None else thermal_strain(material.expansion, change)
+            return np.zeros(len(structure.lines)) if strain is None else strain[structure.lines].mean(axis=1)
+
+        strain = of(self.material)
         for part, rows in zip(self.parts, self.members_of_parts(mesh), strict=True):
-            if part.material is not None:
-                expansion[rows] = part.material.expansion or 0.0
-            elif part.properties is not None:
-                expansion[rows] = 0.0
-        return structure.expanded(expansion * change[structure.lines].mean(axis=1))
+            if part.material is not None or part.properties is not None:
+                strain[rows] = of(part.material)[rows]
+        return structure.expanded(strain)
 
     def _properties(self, part: BeamPartTable | None = None) -> BeamProperties:
         """Return what members have for each unit of their length, or those of a part."""

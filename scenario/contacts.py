@@ -136,6 +136,10 @@ class ContactTable(FrictionTable):
             }
             for key in (key for key, given in refused.items() if given):
                 raise ValueError(f'integration = "segments" does not support {key}; take integration = "pairs"')
+            if self.begins == "touch":
+                raise ValueError(
+                    'begins is for integration = "pairs"; of "segments" forces begin at touch, leave it out'
+                )
 
     def among(self, bodies: list[str]) -> list[str]:
         """Return the names of the bodies that are meant, given those of all."""
@@ -260,10 +264,11 @@ def body_contact(
     surface = Surface.join(list(surfaces.values()))
     distance = table.distance
     integrated = table.integration == "segments"
-    # The edges of a rigid surface need not be longer than that: what is flat may have slivers.
-    soft = [surfaces[name] for name in surfaces if touching[name].material is not None]
-    depth = min(map(segment_depth, soft or surfaces.values()))
+    depth = 0.0
     if integrated:
+        # The edges of a rigid surface need not be longer than that: what is flat may have slivers.
+        soft = [surfaces[name] for name in surfaces if touching[name].material is not None]
+        depth = min(map(segment_depth, soft or surfaces.values()))
         distance = 0.0 if distance is None else distance
     elif distance is None and any(touching[name].material is None for name in surfaces):
         distance = _distance_to_rigid(surfaces, touching)

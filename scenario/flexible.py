@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
-from symplex.base.quantities import ZERO, FilePath, Name, Triple, vector
+from symplex.base.quantities import ZERO, FilePath, Name, Quantity, Triple, vector
 from symplex.base.sparse import sp
 from symplex.contact.surfaces import Surface
 from symplex.errors import OutputError, ScenarioError
@@ -94,6 +94,10 @@ class ReducedBodyTable(FlexibleBodyTable):
     """A body with the key ``reduced``."""
 
     body_table: ClassVar[Body]
+
+    def named(self, what: Quantity) -> list[str]:
+        """Return what the body names, as the file of its mesh."""
+        return self.body_table.named(what)
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return the mesh of the body."""

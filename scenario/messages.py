@@ -19,7 +19,8 @@ _COMPARED = 100  # letters of a word that are compared with known ones
 
 
 def mistakes(name: str, lines: Sequence[str]) -> ScenarioError:
-    """Return the error that shows all mistakes in a file, one line each."""
+    """Return the error that shows all mistakes in a file, each once, one line each."""
+    lines = list(dict.fromkeys(lines))
     message = [printable(f"{name}: {line}", breaks=False) for line in lines[:_TOLD]]
     if len(lines) > _TOLD:
         message.append(printable(f"{name}: and {len(lines) - _TOLD:,} more mistakes.", breaks=False))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from symplex.base.quantities import ZERO
+from symplex.base.quantities import ZERO, Quantity
 from symplex.base.sparse import sp
 from symplex.contact.rigid_body import RigidBody
 from symplex.contact.surfaces import Surface
@@ -46,6 +46,10 @@ class RigidPart(RigidBodyTable):
     def energies(self) -> list[str]:
         """That of the nodes that hold on to it."""
         return [f"{self.name}_tie"] if self.group is not None else []
+
+    def named(self, what: Quantity) -> list[str]:
+        """Return what the body names too, as the file of its mesh."""
+        return [*super().named(what), *self.body_table.named(what)]
 
     def body(self, folder: Path) -> RigidBody:
         """Return it where it is at the start, with the mass of its materials."""

@@ -46,7 +46,7 @@ from symplex.meshes.linear_faces import MOST_PIECES, QUADRATIC_FACES, divided_fa
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
 from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
-from symplex.scenario.temperatures import EXPANDS, EXPANSION
+from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_strain
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
 if TYPE_CHECKING:
@@ -425,10 +425,10 @@ class ShellTable(Entry):
                 f"shell '{self.name}' has a temperature, and layers or parts with different expansions, or properties; "
                 "give all the same expansion, or take solid elements."
             )
-        expansion = self.materials[0].expansion or 0.0
-        return structure.expanded(
-            {name: expansion * change[cells].mean(axis=1) for name, cells in structure.cells.items()}
-        )
+        strain = thermal_strain(self.materials[0].expansion, change)
+        if strain is None:
+            return structure
+        return structure.expanded({name: strain[cells].mean(axis=1) for name, cells in structure.cells.items()})
 
     def _faces_of_parts(self, mesh: Mesh) -> list[dict[str, IntArray]]:
         """Return the faces of a mesh by kind that no part has, and then those of each part."""

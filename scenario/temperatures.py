@@ -81,42 +81,48 @@ class TemperatureTable(Entry):
                 "{others}, or leave history out.",
             )
 
-    def changes(self, mesh: Mesh, group: str | None, folder: Path) -> Array:
-        """Return ΔT [n] in K at the nodes of a mesh, of which a group, or all, is meant.
+    def changes(self, mesh: Mesh, body: IntArray, group: str | None, folder: Path) -> Array:
+        """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant.
 
         Raises
         ------
         ScenarioError
-            If a formula has no value somewhere, or the file cannot be read or names other nodes.
+            If a formula has no value somewhere, or the file cannot be read, names other nodes, or one twice.
         """
-        nodes = np.arange(len(mesh.points), dtype=np.int32) if group is None else mesh.nodes_of(group)
+        nodes = body if group is None else mesh.nodes_of(group)
         out = np.zeros(len(mesh.points))
         if isinstance(self.change, str):
             out[nodes] = formula_at(self.change, dict(zip("xyz", mesh.points[nodes].T.tolist(), strict=True)))
         elif self.change is not None:
             out[nodes] = self.change
         else:
-            out[nodes] = self._read(mesh, nodes, folder)
+            out[nodes] = self._read(mesh, body, nodes, folder)
         return out
 
-    def _read(self, mesh: Mesh, nodes: IntArray, folder: Path) -> Array:
-        """Return ΔT of given nodes by the file, which names them by number."""
+    def _read(self, mesh: Mesh, body: IntArray, nodes: IntArray, folder: Path) -> Array:
+        """Return ΔT of given nodes of the body by the file, which names them by number."""
         assert self.file is not None
         rows = np.array(read_numbers(folder / self.file, self.file, 2, "node and K"))
         given = mesh.point_numbers
-        numbers = np.arange(len(nodes)) if given is None else given[nodes]
+        numbered = given is not None and given[body].any()  # which other bodies may be alone
+        numbers = given[nodes] if given is not None and numbered else nodes - body[0]
         order = np.argsort(numbers)
         at = np.minimum(np.searchsorted(numbers[order], rows[:, 0]), len(nodes) - 1)
         unknown = np.flatnonzero(numbers[order][at] != rows[:, 0])
         if len(unknown):
-            raise ScenarioError(f"{self.file}: there is no node {rows[unknown[0], 0]:g} in '{self.body}'.")
+            where = f"'{self.body}'" if self.group is None else f"group '{self.group}' of '{self.body}'"
+            raise ScenarioError(f"{self.file}: there is no node {rows[unknown[0], 0]:g} in {where}.")
+        places, count = np.unique(at, return_counts=True)
+        if (count > 1).any():
+            raise ScenarioError(f"{self.file}: node {numbers[order][places[count > 1][0]]} is given twice.")
         out = np.zeros(len(nodes))
         out[order[at]] = rows[:, 1]
         return out
 
     def in_all(self, mesh: Mesh, folder: Path) -> Array:
         """Return ΔT [n] in K at the nodes of the mesh of all bodies."""
-        return self.changes(mesh, group_in(mesh, self.body, self.group), folder)
+        group = None if self.group is None else group_in(mesh, self.body, self.group)
+        return self.changes(mesh, mesh.nodes_of(self.body), group, folder)
 
     def add_stiffness(self, world: Builder) -> None:
         """Check that something expands by it, as energies take it from `thermal_change`."""
@@ -142,15 +148,18 @@ class TemperatureTable(Entry):
         if self.history is None:
             return
         change = self.in_all(world.mesh, world.folder)
-        parts = [part for part in world.inertia.parts[self.body] if part.material.expansion]
+        of_parts = {
+            part.name: thermal_strain(part.material.expansion, change) for part in world.inertia.parts[self.body]
+        }
+        strains = {name: strain for name, strain in of_parts.items() if strain is not None}
         over = factor(self.history, world.folder)
-        for part in parts:
-            solid = world.all_solids[part.name]
+        for part, strain in strains.items():
+            solid = world.all_solids[part]
             taken = [load for load in world.loads.values() if isinstance(load, ThermalLoad) and load.solid is solid]
             if taken:
                 raise ScenarioError(f"'{self.body}' has another temperature with a history; give one only.")
-            name = str(self.name) if len(parts) == 1 else f"{self.name}.{part.name.removeprefix(f'{self.body}.')}"
-            world.add(name, ThermalLoad(solid, (part.material.expansion or 0.0) * change, over))
+            name = str(self.name) if len(strains) == 1 else f"{self.name}.{part.removeprefix(f'{self.body}.')}"
+            world.add(name, ThermalLoad(solid, strain, over))
 
 
 def materials_of(world: Builder, body: str) -> list[Any]:
@@ -169,7 +178,8 @@ def thermal_change(tables: Tables, body: str, mesh: Mesh, folder: Path, own: boo
     found = None
     for table in tables.temperature:
         if table.body == body and table.history is None:
-            change = table.changes(mesh, table.group, folder) if own else table.in_all(mesh, folder)
+            every = np.arange(len(mesh.points), dtype=np.int32)
+            change = table.changes(mesh, every, table.group, folder) if own else table.in_all(mesh, folder)
             found = change if found is None else found + change
     return found
 

@@ -29,7 +29,7 @@ def designed(design: str, n: int, dimensions: int, seed: int) -> Array:
 
         return np.asarray(sample(problem, n, num_levels=_LEVELS, seed=seed), float)
     if n & (n - 1):
-        raise ScenarioError(f"there are to be {n} samples; Saltelli's design wants a power of two.")
+        raise ScenarioError(f'samples must be a power of two with sampling = "saltelli", got {n}.')
     from SALib.sample.sobol import sample  # pyright: ignore[reportMissingImports]
 
     return np.asarray(sample(problem, n, calc_second_order=False, seed=seed), float)
@@ -58,7 +58,7 @@ def indices(
     problem = {"num_vars": len(keys), "names": _names(len(keys)), "bounds": [[0.0, 1.0]] * len(keys)}
     rows = []
     for name, column in numbers.items():
-        if missing := sum(x is None for x in column):
+        if missing := sum(x is None or not np.isfinite(x) for x in column):
             raise OutputError(f"{name}: {missing} of {len(column)} members have no number, of which indices need all.")
         y = np.asarray(column, float)
         found: Mapping[str, Any] = dict.fromkeys(_COLUMNS[design], np.zeros(len(keys)))
@@ -83,7 +83,7 @@ def columns_of(design: str) -> list[str]:
 
 
 def _trajectories(values: Sequence[Mapping[str, Any]]) -> Array:
-    """Return Morris' points but for where their grid begins: of the two values in a trajectory one is a jump higher."""
+    """Return Morris' points without the offset of their grid: of two values in a trajectory one is a jump higher."""
     x = np.array([[float(value) for value in one.values()] for one in values])
     d = x.shape[1]
     parts = x.reshape(-1, d + 1, d)
@@ -98,4 +98,4 @@ def _require_salib() -> None:
     try:
         import SALib  # noqa: F401  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise MissingPackage(f"{listed(DESIGNS)} are designs of SALib; install it with pip install SALib.") from None
+        raise MissingPackage(f"{listed(DESIGNS)} require SALib; install it with pip install SALib.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -123,25 +123,24 @@ class Sweep(Study):
         return super().to_pandas().set_index("member")
 
     def write_table(self) -> None:
-        """Write the rows to the folder, as ``table.csv``.
+        """Write the rows to the folder, as ``table.csv``, and as ``indices.csv`` those of `indices`, if all are known.
 
         Raises
         ------
         OutputError
             If it cannot be written.
         """
+        self._write(TABLE, ["member", *self.keys, *self.quantities, "status", "reason"], self.rows())
+        names = self.quantities
+        if self.design and names and all(one.numbers.get(name) is not None for one in self.members for name in names):
+            self._write(INDICES, columns_of(self.design), self.indices())
+
+    def _write(self, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
         text = StringIO()
-        columns = ["member", *self.keys, *self.quantities, "status", "reason"]
         writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in self.rows())
-        write_text(self.path / TABLE, text.getvalue())
-        if self.design and self.quantities and not self.failed:
-            text = StringIO()
-            writer = csv.DictWriter(text, columns_of(self.design), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.indices())
-            write_text(self.path / INDICES, text.getvalue())
+        writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
+        write_text(self.path / name, text.getvalue())
 
     def indices(self) -> list[dict[str, Any]]:
         """Return how much each parameter matters for each number, as ``indices.csv`` has it.

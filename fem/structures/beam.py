@@ -46,7 +46,6 @@ _OTHERS = (
     *(((_DELTA + i, _D + j, 0.5), (_DELTA + j, _D + i, -0.5)) for _, i, j in _CYCLIC),
     *(((_DELTA + k, _DELTA + k, 1.0),) for k in range(3)),
 )
-_GREEN_AT_REST = 0.5  # ½|φ'|²
 _THIN = 1e-12  # second moments across relative to those along, below which round-off is too large
 _PARALLEL = 1e-6  # sine of the angle between up and the beam, below which it gives no direction
 
@@ -87,7 +86,7 @@ class Beams(Summarized):
     def expanded(self, thermal_strain: Array) -> Beams:
         """Return beams whose elements are free of stress where they are longer by α ΔT [m]."""
         rest = self.energy.rest.copy()
-        rest[:, 0] *= (1.0 + thermal_strain) ** (2 if rest[0, 0] == _GREEN_AT_REST else 1)
+        rest[:, 0] *= (1.0 + thermal_strain) ** (2 if self.energy.terms[0] == _GREEN else 1)
         return replace(self, energy=self.energy.at_rest(rest))
 
     def particles(self, nodes: Nodes) -> IntArray:
@@ -317,7 +316,7 @@ def _numbers(properties: _Properties, lengths: Array, formulation: Formulation) 
     m, L = len(lengths), lengths
     B = np.column_stack([properties.bending, properties.torsion])
     rest, stiffness, stress = np.zeros((m, 9)), np.zeros((m, 9)), np.zeros((m, 9))
-    rest[:, 0] = _GREEN_AT_REST if formulation == "green" else 1.0
+    rest[:, 0] = 0.5 if formulation == "green" else 1.0
     stiffness[:, 0] = properties.axial * L
     for at, shear, bending in ((1, properties.shear[:, 0], B[:, 1]), (2, properties.shear[:, 1], B[:, 0])):
         stiffness[:, at] = L / (1.0 / shear + L * L / (12.0 * bending))

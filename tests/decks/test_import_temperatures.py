@@ -14,9 +14,9 @@ from symplex.decks import import_deck
 COLD = "*INITIAL CONDITIONS, TYPE=TEMPERATURE\nALL, 20.\n"
 
 
-def warm(expansion="1e-5", **options):
+def warm(expansion="1e-5", cells=(4, 1, 1), **options):
     """Return a bar that expands, at 20 degrees."""
-    text = bar((4, 1, 1), **options)
+    text = bar(cells, **options)
     return text.replace("*DENSITY", f"*EXPANSION\n{expansion}\n*DENSITY") + COLD
 
 
@@ -79,6 +79,17 @@ def test_temperatures_of_a_motion_are_a_load(tmp_path):
 def test_what_is_not_known_of_expansions_is_refused(tmp_path, text, why):
     imported = import_deck(write(tmp_path, text + step("*STATIC", "*TEMPERATURE", "ALL, 120.")), tmp_path / "out")
     assert why in str(imported.reasons[0])
+
+
+def test_one_expansion_by_temperature_next_to_another_material_is_refused(tmp_path):
+    text = warm("1e-5, 20.\n2e-5, 220.", cells=(2, 1, 1))
+    text = text.replace("*ELSET, ELSET=END", "*ELSET, ELSET=REST\n1,\n*ELSET, ELSET=END")
+    text = text.replace("*SOLID SECTION, ELSET=BAR", "*SOLID SECTION, ELSET=END")
+    text += "*MATERIAL, NAME=OTHER\n*ELASTIC\n2e11, 0.3\n*EXPANSION\n1e-5\n"
+    text += "*SOLID SECTION, ELSET=REST, MATERIAL=OTHER\n"
+    text += step("*STATIC", "*TEMPERATURE", "ALL, 120.", "RIGHT, 220.")
+    imported = import_deck(write(tmp_path, text), tmp_path / "out")
+    assert "other materials expand too" in str(imported.reasons[0])
 
 
 def test_temperatures_across_shells_are_refused(tmp_path):

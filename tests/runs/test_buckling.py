@@ -62,6 +62,15 @@ def test_what_is_not_multiplied_stays():
     assert both.buckling.factors[0] == pytest.approx(EULER / 101.0, rel=2e-3)
 
 
+def test_temperatures_stay_as_their_histories_multiply_them():
+    text = COLUMN.replace('law = "saint', 'expansion = 1e-4, law = "saint')
+    heat = '[[temperature]]\nname = "warming"\nbody = "column"\nchange = 100\n'
+    heat += 'history = { kind = "ramp", duration = 1.0 }\n'
+    found = find_buckling(Scenario.parse(text + STAYS.replace("-25,", "-1e-3,") + heat), 1, ["push"])
+    assert found.about.state.q[:, 0].max() == pytest.approx(1.01, rel=1e-6)
+    assert "with stays, temperatures" in found.report()
+
+
 def test_a_support_that_moves_is_a_load():
     text = COLUMN.replace("[[load]]", "[[support]]").replace('kind = "nodal"\n', "")
     text = text.replace("force = [-0.25, 0, 0]", "displacement = [-1e-3, 0, 0]")

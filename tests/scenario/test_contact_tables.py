@@ -325,6 +325,7 @@ def test_integrated_contact_begins_where_bodies_touch_and_takes_the_first_body_f
 def test_integrated_contact_refuses_what_it_cannot_do(keys, named):
     lines = refused(TWO + f'[[contact]]\nintegration = "segments"\n{keys}\n')
     assert f'integration = "segments" does not support {named}' in lines[0]
+    assert "leave it out" in refused(TWO + '[[contact]]\nintegration = "segments"\nbegins = "touch"\n')[0]
 
 
 def test_integrated_contact_refuses_a_deep_overlap():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import symplex as sx
+from symplex.commands.cli import main
 from symplex.errors import InvalidSystem, ScenarioError
 from symplex.runs.modes import find_modes
 from symplex.runs.reduction import reduce_body
@@ -207,7 +208,7 @@ REFUSED = {
     "oblique": (REDUCED, OBLIQUE, RUN, "held along x, y and z only"),
     "stress probe": (REDUCED, STRESS, RUN, "stress is of bodies"),
     "viscous": (REDUCED, "", RUN, "elastic materials"),
-    "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz is no flexible body"),
+    "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz cannot be read"),
 }
 
 
@@ -220,3 +221,25 @@ def test_what_does_not_go_is_refused_by_name(tmp_path, which):
     path.write_text(text + key + more + method)
     with pytest.raises(ScenarioError, match=match):
         Scenario.read(path).build()
+
+
+@pytest.mark.parametrize(("file", "why"), [("bar.mtx", "bar-M.mtx is there already"), ("bar.stl", "is written as")])
+def test_files_are_refused_before_anything_is_computed(tmp_path, monkeypatch, capsys, file, why):
+    (tmp_path / "bar.toml").write_text(BAR + RUN)
+    (tmp_path / "bar-M.mtx").write_text("precious")
+    monkeypatch.setattr("symplex.runs.reduction.reduce_body", None)
+    assert main(["reduce", str(tmp_path / "bar.toml"), "--output", str(tmp_path / file)]) != 0
+    assert why in capsys.readouterr().err
+
+
+def test_reduced_and_rigid_bodies_name_the_files_of_their_meshes():
+    text = BAR.replace('{ box = [0.5, 0.05, 0.03], cells = [10, 1, 1], split = "hexahedra" }', '"bar.msh"')
+    for key in (REDUCED, "rigid = true\n", 'rigid = "end"\n'):
+        assert [*Scenario.parse(text + key + RUN).files] == ["bar.msh"]
+    assert not Scenario.parse(BAR + REDUCED + RUN).files
+
+
+def test_an_oblique_support_of_a_reduced_body_is_refused_once():
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(BAR + REDUCED + HELD + 'name = "slides"\ndirection = [1, 1, 0]\n' + RUN).build()
+    assert str(caught.value).count("is held along x, y and z only") == 1

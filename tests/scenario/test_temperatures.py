@@ -33,6 +33,22 @@ body = "bar"
 group = "z_min"
 components = "z"
 """
+GIRDER = """
+[[beam]]
+name = "girder"
+mesh = { line = 2.0, bars = 4 }
+up = [0, 0, 1]
+section = { area = 1e-3, I1 = 1e-6, I2 = 1e-6, J = 1e-6 }
+material = { young = 2e11, poisson = 0.3, density = 7800, expansion = 1e-5 }
+"""
+PLATE = """
+[[shell]]
+name = "plate"
+mesh = { plate = [1.0, 0.5], cells = [2, 1] }
+thickness = 0.01
+material = { young = 2e11, poisson = 0.0, density = 7800, expansion = 1e-5 }
+translate = [0, 5, 0]
+"""
 SLIDING = BEAM + '[[support]]\nbody = "bar"\ngroup = "x_max"\ncomponents = "x"\n'
 
 
@@ -75,19 +91,9 @@ def test_a_history_is_a_load_whose_work_is_reported(tmp_path):
 def test_structures_have_forces_by_temperature(tmp_path):
     found = problem(
         tmp_path,
-        """
-[[beam]]
-name = "girder"
-mesh = { line = 2.0, bars = 4 }
-up = [0, 0, 1]
-section = { area = 1e-3, I1 = 1e-6, I2 = 1e-6, J = 1e-6 }
-material = { young = 2e11, poisson = 0.3, density = 7800, expansion = 1e-5 }
-[[shell]]
-name = "plate"
-mesh = { plate = [1.0, 0.5], cells = [2, 1] }
-thickness = 0.01
-material = { young = 2e11, poisson = 0.0, density = 7800, expansion = 1e-5 }
-translate = [0, 5, 0]
+        GIRDER
+        + PLATE
+        + """
 [[truss]]
 name = "rod"
 mesh = { line = 1.0, bars = 2 }
@@ -121,6 +127,13 @@ translate = [0, 8, 0]
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = "t"\n', "is not known"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = [1]\n', "number .K. or a formula"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = -6e4\n', "shrink by half"),
+        (
+            BEAM + '[[temperature]]\nname = "cooling"\nbody = "bar"\nchange = -6e4\n'
+            'history = { kind = "ramp", duration = 1 }\n',
+            "shrink by half",
+        ),
+        (GIRDER + '[[temperature]]\nbody = "girder"\nchange = -6e4\n', "shrink by half"),
+        (PLATE + '[[temperature]]\nbody = "plate"\nchange = -6e4\n', "shrink by half"),
         (BEAM + '[[temperature]]\nbody = "bar"\nfile = "none.csv"\n', "cannot be read"),
         (BEAM + '[[temperature]]\nbody = "bar"\nchange = 1\nhistory = { kind = "ramp", duration = 1 }\n', "no name"),
         (
@@ -140,3 +153,26 @@ def test_files_with_other_nodes_are_refused(tmp_path):
     (tmp_path / "field.csv").write_text("0,1.0\n99,2.0\n")
     with pytest.raises(ScenarioError, match=r"field.csv: there is no node 99 in 'bar'"):
         problem(tmp_path, BEAM + '[[temperature]]\nbody = "bar"\nfile = "field.csv"\n')
+
+
+def test_nodes_of_a_file_are_those_of_the_body_with_a_group_and_next_to_bodies_with_numbers(tmp_path):
+    found = problem(tmp_path, BEAM + '[[temperature]]\nbody = "bar"\nchange = 1\n')
+    right = np.flatnonzero(found.mesh.points[:, 0] == 1.0)
+    (tmp_path / "field.csv").write_text("".join(f"{node},40\n" for node in right))
+    (tmp_path / "other.inp").write_text(
+        "*NODE\n" + "".join(f"{k + 5}, {9 + x}, {y}, {z}\n" for k, (x, y, z) in enumerate(np.ndindex(2, 2, 2)))
+        + "*ELEMENT, TYPE=C3D4\n1, 5, 9, 7, 6\n2, 12, 11, 10, 8\n"
+    )  # fmt: skip
+    other = '[[body]]\nname = "other"\nmesh = "other.inp"\nmaterial = { young = 1e9, poisson = 0.3, density = 1 }\n'
+    table = '[[temperature]]\nbody = "bar"\nfile = "field.csv"\ngroup = "x_max"\n'
+    held = '[[support]]\nbody = "other"\n'
+    found = problem(tmp_path, other + held + BEAM + table)
+    strain = found.system.energies["bar"].thermal_strain
+    first = found.mesh.nodes_of("bar")[0]
+    np.testing.assert_array_equal(np.flatnonzero(strain), first + right)
+    (tmp_path / "field.csv").write_text(f"{right[0]},40\n{right[0]},50\n")
+    with pytest.raises(ScenarioError, match=f"field.csv: node {right[0]} is given twice"):
+        problem(tmp_path, BEAM + table)
+    (tmp_path / "field.csv").write_text("0,40\n")
+    with pytest.raises(ScenarioError, match="no node 0 in group 'x_max' of 'bar'"):
+        problem(tmp_path, BEAM + table)

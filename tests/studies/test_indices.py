@@ -6,6 +6,7 @@ import pytest
 import symplex as sx
 from symplex.errors import OutputError, ScenarioError
 from symplex.studies.indices import indices
+from symplex.studies.members import Member, Sweep
 from symplex.studies.values import combined
 
 pytest.importorskip("SALib")
@@ -84,3 +85,13 @@ def test_what_is_no_design_is_refused(tmp_path):
         combined({"a": "uniform(0, 1)", "b": [1, 2]}, "grid", 4, "morris", 0)
     with pytest.raises(OutputError, match="1 of 3 members have no number"):
         indices("morris", [{"a": 0.0, "b": 0.0}] * 3, {"f": [1.0, None, 2.0]})
+    with pytest.raises(OutputError, match="1 of 3 members have no number"):
+        indices("morris", [{"a": 0.0, "b": 0.0}] * 3, {"f": [1.0, np.nan, 2.0]})
+
+
+def test_a_study_in_which_a_number_is_missing_has_its_table_alone(tmp_path):
+    members = [Member(str(k), {"a": 0.0}, tmp_path, "finished", "", {"f": 1.0} if k else {}) for k in range(2)]
+    study = Sweep(tmp_path, members, {}, "morris")
+    study.write_table()
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert "1 of 2 members have no number" in study.report()

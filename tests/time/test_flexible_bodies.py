@@ -265,9 +265,26 @@ def test_what_is_refused(whole, body, tmp_path):
     with pytest.raises(OutputError, match="written as"):
         body.save(tmp_path / "bar.txt")
     (tmp_path / "none.npz").write_bytes(b"nothing")
-    with pytest.raises(OutputError, match="no flexible body"):
+    with pytest.raises(OutputError, match="cannot be read: not a flexible body"):
         sx.modes.FlexibleBody.read(tmp_path / "none.npz")
     with pytest.raises(OutputError, match="nothing that another program could hold"):
         sx.modes.flexible_body(mesh, system, [], 2).save(tmp_path / "free.mat")
     with pytest.raises(InvalidSystem, match="gradients must sum to 0"):
         CorotationalEnergy([0, 1], np.eye(3)[:2], np.eye(6), np.ones((2, 3)))
+
+
+def test_damaged_files_are_refused(body, tmp_path):
+    content = body.save(tmp_path / "bar.npz").read_bytes()
+    damaged = bytearray(content)
+    damaged[len(content) // 3 : len(content) // 3 + 200] = bytes(200)
+    with np.load(tmp_path / "bar.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    np.savez(tmp_path / "other.npz", **arrays | {"nodes": arrays["nodes"] + 10_000})
+    np.savez(tmp_path / "places.npz", **arrays | {"interface_0": arrays["interface_0"] + 10_000})
+    for name, bad in (("half.npz", content[: len(content) // 2]), ("changed.npz", bytes(damaged))):
+        (tmp_path / name).write_bytes(bad)
+    for name in ("half.npz", "changed.npz", "other.npz", "places.npz"):
+        with pytest.raises(OutputError, match="not a flexible body, or damaged"):
+            sx.modes.FlexibleBody.read(tmp_path / name)
+    with pytest.raises(OutputError, match="not a reduced body, or damaged"):
+        sx.modes.ReducedBody.read(tmp_path / "half.npz")

@@ -132,7 +132,7 @@ def test_files(reduced, tmp_path):
     with pytest.raises(OutputError, match=r"\.npz or \.mtx"):
         body.save(tmp_path / "bar.bdf")
     (tmp_path / "none.npz").write_bytes(b"nothing")
-    with pytest.raises(OutputError, match="no reduced body"):
+    with pytest.raises(OutputError, match="cannot be read: not a reduced body"):
         sx.modes.ReducedBody.read(tmp_path / "none.npz")
 
 

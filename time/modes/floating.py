@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
-from symplex.base.files import write_atomic
+from symplex.base.files import damage_reported, read_arrays, write_atomic
 from symplex.base.quantities import whole
 from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, MeshError, OutputError
-from symplex.fem.assembly.nodes import Nodes
+from symplex.fem.assembly.nodes import Nodes, require_nodes
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.solids.materials import LinearElastic
@@ -26,14 +26,14 @@ from symplex.fem.solids.solid import Solid
 from symplex.fem.structures.corotational import CorotationalEnergy
 from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
-from symplex.time.modes.reduced_body import shapes_of
+from symplex.time.modes.reduced_body import files_of, shapes_of
 
 _INDEPENDENT = 1e-6  # of the largest: what of a function others do not make up, below which it is left out
 _ON_INTERFACE = 1e-7  # of the largest: what of an affine function on an interface others do not make up
 _AT_REST = 1e-9  # of stiffness times size: forces where the body should have none
 _IRRATIONAL = 0.6180339887498949
 _WHO = "flexible_body"
-_SUFFIXES = (".npz", ".mat", ".mtx")
+SUFFIXES = (".npz", ".mat", ".mtx")
 _ARRAYS = ("nodes", "frequencies", "functions", "mass", "stiffness", "gradients", "linear_mass", "linear_stiffness")
 
 
@@ -152,13 +152,7 @@ class FlexibleBody:
             If the name has another ending, a file is there, or interfaces are not of nodes that span a plane.
         """
         path = Path(path)
-        if path.suffix not in _SUFFIXES:
-            raise OutputError(f"{path}: a flexible body is written as {', '.join(_SUFFIXES)}.")
-        matrices = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"}
-        files = matrices if path.suffix == ".mtx" else {path: ""}
-        for file in files:
-            if file.exists() and not overwrite:
-                raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
+        files = files_of(path, SUFFIXES, overwrite)
         if path.suffix != ".npz":
             self._require_frames(path)
         for file, which in files.items():
@@ -226,27 +220,24 @@ class FlexibleBody:
         OutputError
             If the file cannot be read, or is none.
         """
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                names = json.loads(str(stored["names"]))
-                cells = {kind: stored[f"cells_{k}"] for k, kind in enumerate(names["cells"])}
-                moduli = {
-                    kind: stored[f"moduli_{k}"] for k, kind in enumerate(names["volumes"]) if f"moduli_{k}" in stored
-                }
-                interfaces = {name: stored[f"interface_{k}"] for k, name in enumerate(names["interfaces"])}
-                of_cells: dict[str, dict[str, IntArray]] = {}
-                of_points: dict[str, IntArray] = {}
-                for k, (name, kind) in enumerate(names["groups"]):
-                    if kind:
-                        of_cells.setdefault(name, {})[kind] = stored[f"group_{k}"]
-                    else:
-                        of_points[name] = stored[f"group_{k}"]
-                mesh = Mesh(stored["points"], cells, of_cells, of_points)
-                found = {name: stored[name] for name in _ARRAYS}
-                body = cls(mesh=mesh, interfaces=interfaces, moduli=moduli, **found)
-                body._require_shapes()
-        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, InvalidSystem, MeshError) as error:
-            raise OutputError(f"{path} is no flexible body: {str(error) or type(error).__name__}.") from None
+        path = Path(path)
+        with damage_reported(path, "flexible body", "reduce it again"):
+            stored = read_arrays(path)
+            names = json.loads(str(stored["names"]))
+            cells = {kind: stored[f"cells_{k}"] for k, kind in enumerate(names["cells"])}
+            moduli = {kind: stored[f"moduli_{k}"] for k, kind in enumerate(names["volumes"]) if f"moduli_{k}" in stored}
+            interfaces = {name: stored[f"interface_{k}"] for k, name in enumerate(names["interfaces"])}
+            of_cells: dict[str, dict[str, IntArray]] = {}
+            of_points: dict[str, IntArray] = {}
+            for k, (name, kind) in enumerate(names["groups"]):
+                if kind:
+                    of_cells.setdefault(name, {})[kind] = stored[f"group_{k}"]
+                else:
+                    of_points[name] = stored[f"group_{k}"]
+            mesh = Mesh(stored["points"], cells, of_cells, of_points)
+            found = {name: stored[name] for name in _ARRAYS}
+            body = cls(mesh=mesh, interfaces=interfaces, moduli=moduli, **found)
+            body._require_shapes()
         return body
 
     def _require_shapes(self) -> None:
@@ -257,6 +248,9 @@ class FlexibleBody:
             values = getattr(self, name)
             if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
                 raise InvalidSystem(f"{name} must be finite numbers {shape}, got {values.shape}")
+        require_nodes("the body", self.nodes, n)
+        for name, places in self.interfaces.items():
+            require_nodes(f"interface '{name}'", places, k)
         CorotationalEnergy(np.arange(k), self.points, self.stiffness, self.gradients)
 
 

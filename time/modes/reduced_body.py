@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, final
 import numpy as np
 
 from symplex.base.arguments import checked
-from symplex.base.files import write_atomic
+from symplex.base.files import damage_reported, read_arrays, write_atomic
 from symplex.base.quantities import whole
 from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, NoEquilibrium, OutputError
@@ -188,13 +189,7 @@ class ReducedBody:
             If the name has another ending, or a file is there.
         """
         path = Path(path)
-        if path.suffix not in _SUFFIXES:
-            raise OutputError(f"{path}: a reduced body is written as .npz or .mtx.")
-        base = path.with_suffix("")
-        files = [path] if path.suffix == ".npz" else [base.with_name(f"{base.name}-{one}.mtx") for one in "KM"]
-        for file in files:
-            if file.exists() and not overwrite:
-                raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
+        files = files_of(path, _SUFFIXES, overwrite)
         from io import BytesIO
 
         if path.suffix == ".npz":
@@ -217,11 +212,12 @@ class ReducedBody:
             f"Craig-Bampton: {self.dim} coordinates of each boundary node {self.boundary.tolist()}, then "
             f"{len(self.frequencies)} modes"
         )
-        for file, matrix in zip(files, (self.stiffness, self.mass), strict=True):
+        for file, which in files.items():
+            matrix = self.stiffness if which == "K" else self.mass
             content = BytesIO()
             mmwrite(content, sp.coo_array(matrix), comment=comment[:1000], symmetry="symmetric", precision=17)
             write_atomic(file, content.getvalue())
-        return files[0]
+        return next(iter(files))
 
     @classmethod
     @checked
@@ -234,13 +230,29 @@ class ReducedBody:
             If the file cannot be read, or is none.
         """
         names = ("boundary", "points", "frequencies", "stiffness", "mass", "transformation", "own_mass")
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                found = [np.array(stored[name]) for name in names]
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise OutputError(f"{path} is no reduced body: {error}.") from None
+        path = Path(path)
+        with damage_reported(path, "reduced body", "reduce it again"):
+            stored = read_arrays(path)
+            found = [stored[name] for name in names]
         boundary, points, frequencies, stiffness, mass, transformation, own_mass = found
         return cls(boundary.astype(np.int32), points, frequencies, stiffness, mass, transformation, own_mass)
+
+
+def files_of(path: Path, suffixes: Sequence[str], overwrite: bool) -> dict[Path, str]:
+    """Return the files that a body is saved in, and which matrix each has where K and M have their own.
+
+    Raises
+    ------
+    OutputError
+        If the name has another ending, or a file is there that is not to be replaced.
+    """
+    if path.suffix not in suffixes:
+        raise OutputError(f"{path}: a reduced body is written as {', '.join(suffixes[:-1])} or {suffixes[-1]}.")
+    files = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"} if path.suffix == ".mtx" else {path: ""}
+    for file in files:
+        if file.exists() and not overwrite:
+            raise OutputError(f"{file} is there already; choose another name, or replace it (overwrite).")
+    return files
 
 
 @checked

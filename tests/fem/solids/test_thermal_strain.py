@@ -208,6 +208,8 @@ def test_beams_shells_and_bars_have_the_forces_of_theory():
     assert np.abs(found[:, 1:]).max() < 1e-9 * found[0, 0]
     free = (1.0 + strain) * warm.points
     assert np.abs(warm.section_forces(free)[:, 0]).max() < 1e-9 * found[0, 0]
+    twice = warm.expanded(np.full(4, strain))  # one after the other, factors multiply
+    assert np.abs(twice.section_forces((1.0 + strain) * free)[:, 0]).max() < 1e-9 * found[0, 0]
     for split in ("hexahedra", "wedges"):
         solid = sx.box((1.0, 0.5, 0.1), (2, 2, 1), split=split)
         kind = "quad" if split == "hexahedra" else "triangle"
