@@ -530,11 +530,13 @@ class Deck:
         axes = [name for section in self.sections for name in section.orientations]
         axes += [one.axes for one in (*self.rigid, *self.distributed)]
         axes += [name for one in self.connectors for name in one.orientations]
+        materials = {name.upper() for section in self.sections for name in section.materials}
+        materials |= {section.material.upper() for section in self.beams}
+        own = [material for name, material in self.materials.items() if name.upper() in materials]
         return {
-            "material": {
-                *(name.upper() for section in self.sections for name in section.materials),
-                *(section.material.upper() for section in self.beams),
-            },
+            "material": materials,
+            "expansion": {""} if self.heated else set(),
+            "temperature": {""} if any(one.expansions or one.by_temperature for one in own) else set(),
             "orientation": {*axes},
             "amplitude": {*given, *(name.partition(DELAYED)[0] for name in given)},
             "surface interaction": {pair.interaction for pair in self.contacts},

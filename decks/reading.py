@@ -229,6 +229,15 @@ class Reading:
         if what in self._last:
             self._blocks.setdefault((what, self._last[what]), []).append(block)
 
+    def keep_temperature(self, block: Block) -> None:
+        """Keep temperatures, which mean nothing if no material depends on them."""
+        self.deck.heated = self.where(block)
+        self._blocks.setdefault(("temperature", ""), []).append(block)
+
+    def keep_expansion(self, block: Block) -> None:
+        """Keep an expansion, which means nothing if there are no temperatures."""
+        self._blocks.setdefault(("expansion", ""), []).append(block)
+
     def unused(self, used: Mapping[str, Collection[str]]) -> list[str]:
         """Return what is defined and not used, as remarks, and note in the account that it means nothing.
 
@@ -240,7 +249,8 @@ class Reading:
         found: list[str] = []
         for (what, name), blocks in self._blocks.items():
             if what in used and name not in used[what]:
-                found.append(f"{self.where(blocks[0])}: the {what} '{name}' is not used")
+                called = f"{what} '{name}'" if name else what
+                found.append(f"{self.where(blocks[0])}: the {called} is not used")
                 for block in blocks:
                     self.account.add_without_meaning(block.path, block.line, block.last)
         return found
