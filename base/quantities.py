@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import Repr
@@ -26,6 +27,7 @@ _COMPARED = 100  # characters of a word that are compared with known ones
 _REPR = Repr()
 _REPR.maxlevel, _REPR.maxlist, _REPR.maxtuple, _REPR.maxdict = 2, 6, 6, 4
 _REPR.maxstring = _REPR.maxother = 50
+_ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")  # which differs between runs
 LARGEST_SEED = 2**63 - 1
 _LONG = 1 << 100  # integers that are not written out
 
@@ -36,7 +38,7 @@ def shown(value: Any) -> str:
     """Return a value as messages quote it: as Python writes it, but never long, and without control characters."""
     if isinstance(value, int) and abs(value) >= _LONG:
         return f"a number of {round(value.bit_length() * math.log10(2))} digits"
-    return printable(_REPR.repr(value), breaks=False)
+    return printable(_ADDRESS.sub(r"<\1>", _REPR.repr(value)), breaks=False)
 
 
 def listed(names: Iterable[str]) -> str:
