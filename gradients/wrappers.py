@@ -25,13 +25,13 @@ def torch_function(evaluate: Evaluate) -> Callable[..., Any]:
     Parameters
     ----------
     evaluate : callable
-        ``evaluate(*arrays)`` of float64 arrays returns a value [*s] – an array or a number – and a derivative
-        [*s, *a] by each array [*a], as `tangent` and `gradient` find them.
+        ``evaluate(*arrays)`` of float64 arrays returns a value ``[*s]`` – an array or a number – and a derivative
+        ``[*s, *a]`` by each array ``[*a]``, as `tangent` and `gradient` find them.
 
     Returns
     -------
     callable
-        Of tensors, on any device; it returns a tensor [*s] with the type and device of the first. Gradients flow back
+        Of tensors, on any device; it returns a tensor ``[*s]`` with the type and device of the first. Gradients flow back
         to those of the tensors that require them; second derivatives do not exist, and are refused by PyTorch.
 
     Raises

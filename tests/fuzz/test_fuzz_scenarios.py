@@ -632,7 +632,8 @@ def published_cases() -> Iterator[Data]:
                 body["mesh"] = BOX
             elif "cells" in body["mesh"]:
                 body["mesh"] |= {"cells": [min(count, 4) for count in body["mesh"]["cells"]]}
-        for item in (*data.get("support", ()), *data.get("load", ()), data.get("gravity", {})):
+        passing = (one for kind in ("body", "support", "load", "temperature") for one in data.get(kind, ()))
+        for item in (*passing, data.get("gravity", {})):
             times = {key: item[key] for key in ("from", "until") if isinstance(item.get(key), int | float)}
             item |= {key: time / 100 for key, time in times.items()}
         for part in data.get("stage") or [data["run"]]:
