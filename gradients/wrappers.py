@@ -31,8 +31,8 @@ def torch_function(evaluate: Evaluate) -> Callable[..., Any]:
     Returns
     -------
     callable
-        Of tensors, on any device; it returns a tensor ``[*s]`` with the type and device of the first. Gradients flow back
-        to those of the tensors that require them; second derivatives do not exist, and are refused by PyTorch.
+        Of tensors, on any device; it returns a tensor ``[*s]`` with the type and device of the first. Gradients flow
+        back to those of the tensors that require them; second derivatives do not exist, and are refused by PyTorch.
 
     Raises
     ------
