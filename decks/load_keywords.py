@@ -157,7 +157,8 @@ def _take_initial(reading: Reading, block: Block) -> None:
     if reading.deck.steps and (kind != "TEMPERATURE" or not reading.in_step or len(reading.deck.steps) > 1):
         raise UnsupportedKeyword("it must be before the first *STEP")
     if kind == "TEMPERATURE":  # from which strains are counted
-        reading.keep_temperature(block)
+        reading.deck.heated = reading.where(block)
+        reading.keep_without_name("temperature", block)
         reading.deck.initial_temperatures += [NodeTemperature(*_temperature(line)) for line in block.lines]
         return
     if kind != "VELOCITY":
@@ -172,7 +173,8 @@ def _take_initial(reading: Reading, block: Block) -> None:
 def _take_temperature(reading: Reading, block: Block) -> None:
     conditions = reading.step
     amplitude = _begin(reading, block, conditions, "temperatures")
-    reading.keep_temperature(block)
+    reading.deck.heated = reading.where(block)
+    reading.keep_without_name("temperature", block)
     conditions.temperatures += [NodeTemperature(*_temperature(line), amplitude) for line in block.lines]
 
 

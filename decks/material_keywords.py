@@ -190,7 +190,7 @@ def _take_expansion(reading: Reading, block: Block) -> None:
     at = [row[count] if len(row) > count else 0.0 for row in rows]
     if any(b <= a for a, b in pairwise(at)):
         raise UnsupportedKeyword("several lines must have a temperature each, which ascends")
-    reading.keep_expansion(block)
+    reading.keep_without_name("expansion", block)
     material.expands_apart = any(row[k] != row[0] for row in rows for k in range(1, min(count, 3))) or any(
         row[k] for row in rows for k in range(3, count)
     )

@@ -229,14 +229,9 @@ class Reading:
         if what in self._last:
             self._blocks.setdefault((what, self._last[what]), []).append(block)
 
-    def keep_temperature(self, block: Block) -> None:
-        """Keep temperatures, which mean nothing if no material depends on them."""
-        self.deck.heated = self.where(block)
-        self._blocks.setdefault(("temperature", ""), []).append(block)
-
-    def keep_expansion(self, block: Block) -> None:
-        """Keep an expansion, which means nothing if there are no temperatures."""
-        self._blocks.setdefault(("expansion", ""), []).append(block)
+    def keep_without_name(self, what: str, block: Block) -> None:
+        """Keep what may mean nothing and has no name: temperatures without expansions, and the other way round."""
+        self._blocks.setdefault((what, ""), []).append(block)
 
     def unused(self, used: Mapping[str, Collection[str]]) -> list[str]:
         """Return what is defined and not used, as remarks, and note in the account that it means nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -569,6 +569,16 @@ class Rod(Entry):
 GRAVITY = "gravity"
 
 
+def needs_of_history(history: History | None) -> Iterator[Need]:
+    """Yield what forces with a potential need where they change with time: loads."""
+    if history is not None:
+        yield Need(
+            "loads",
+            "it changes with time, so it has no potential, which {kind} needs; take another integrator, such as "
+            "{others}, or leave history out.",
+        )
+
+
 class Gravity(Timed):
     """Weight of all that has mass; with a history a load, whose work is `work_gravity`."""
 
@@ -591,12 +601,7 @@ class Gravity(Timed):
 
     def needs(self) -> Iterable[Need]:
         """Loads, where it changes."""
-        if self.history is not None:
-            yield Need(
-                "loads",
-                "it changes with time, so it has no potential, which {kind} needs; take another integrator, such as "
-                "{others}, or leave history out.",
-            )
+        yield from needs_of_history(self.history)
 
     def add_forces(self, world: Builder) -> None:
         """Add the potential of weight, or a load."""

@@ -13,7 +13,7 @@ from symplex.errors import ScenarioError
 from symplex.fem.actions.thermal_load import ThermalLoad
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.meshes.mesh import Mesh
-from symplex.scenario.actions import History
+from symplex.scenario.actions import History, needs_of_history
 from symplex.scenario.definitions import check_formula, formula_at
 from symplex.scenario.prescribed import factor, read_numbers
 from symplex.scenario.selections import group_in
@@ -74,12 +74,7 @@ class TemperatureTable(Entry):
 
     def needs(self) -> Iterable[Need]:
         """Loads, where it changes with time."""
-        if self.history is not None:
-            yield Need(
-                "loads",
-                "it changes with time, so it has no potential, which {kind} needs; take another integrator, such as "
-                "{others}, or leave history out.",
-            )
+        yield from needs_of_history(self.history)
 
     def changes(self, mesh: Mesh, body: IntArray, group: str | None, folder: Path) -> Array:
         """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant.
