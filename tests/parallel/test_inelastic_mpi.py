@@ -102,7 +102,7 @@ frames = 1
 [output]
 pictures = false
 """
-PERFORATION = Path(sx.__file__).parent / "examples" / "perforation.toml"
+PERFORATION = Path(__file__).parents[2] / "examples" / "perforation.toml"
 HIDING = """
 import symplex as sx
 with sx.parallel.Ranks(hides=True) as ranks:
