@@ -251,6 +251,7 @@ def _keys(kind, turned, side, other, sought):
     for own in range(LEVELS):
         for place in range(grid.levels[own], grid.levels[own + 1]):
             i = grid.order[place]
+            mine = side.own[i]  # looked up here, not in the loop over boxes
             for level in range(own if turned else own + 1):
                 for stretch in range(find_stretches(grid.boxes, place, among, level, stretches)):
                     begin, end = stretches[stretch]
@@ -260,7 +261,7 @@ def _keys(kind, turned, side, other, sought):
                         if not overlap(grid.boxes, place, among.boxes, p):
                             continue
                         j = among.order[p]
-                        if not near[bodies[i], of_others[j]] or not (side.own[i] or other.own[j]):
+                        if not near[bodies[i], of_others[j]] or not (mine or other.own[j]):
                             continue
                         if _share_node(nodes, i, others, j):
                             continue

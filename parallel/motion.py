@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -308,6 +309,8 @@ class MotionInParts(FixedStepMotion):
         parts = self._called(lambda rank: Member.sums)
         self._take_words([one.works for one in parts])
         n = self.n
+        if self.system.changing and any(part.erodes for part in self.system.inelastic.values()):
+            self.system.follow(self._called(lambda rank: attrgetter("gone"))[0])
 
         def bring(nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
             if self.n != n:
