@@ -64,7 +64,9 @@ class ExposedSurface(Copyable):
     def nodes(self) -> IntArray:
         """Those that surfaces may have, ascending."""
         bodies = self._bodies.values()
-        found = [[body.vertices] if isinstance(body, Surface) else [some.nodes.ravel() for some in body] for body in bodies]
+        found = [
+            [body.vertices] if isinstance(body, Surface) else [some.nodes.ravel() for some in body] for body in bodies
+        ]
         return np.unique(np.concatenate(sum(found, []))).astype(np.int32)
 
     def renumbered(self, nodes: IntArray) -> ExposedSurface:
