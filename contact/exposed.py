@@ -63,11 +63,10 @@ class ExposedSurface(Copyable):
     @property
     def nodes(self) -> IntArray:
         """Those that surfaces may have, ascending."""
-        bodies = self._bodies.values()
-        found = [
-            [body.vertices] if isinstance(body, Surface) else [some.nodes.ravel() for some in body] for body in bodies
-        ]
-        return np.unique(np.concatenate(sum(found, []))).astype(np.int32)
+        found: list[IntArray] = []
+        for body in self._bodies.values():
+            found += [body.vertices] if isinstance(body, Surface) else [some.nodes.ravel() for some in body]
+        return np.unique(np.concatenate(found)).astype(np.int32)
 
     def renumbered(self, nodes: IntArray) -> ExposedSurface:
         """Return the same of nodes that are numbered by their places among others [s], which ascend."""

@@ -108,7 +108,7 @@ title = "A shot goes through a plate"
 name = "plate"
 mesh = { box = [0.02, 0.02, 0.004], cells = [5, 4, 2], split = "hexahedra" }
 formulation = "mean-dilatation"
-material = { young = 70e9, poisson = 0.33, density = 2700, yield_stress = 250e6, hardening = 200e6, failure_strain = 0.3 }
+material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.5e8, hardening = 2e8, failure_strain = 0.3 }
 
 [[body]]
 name = "shot"
