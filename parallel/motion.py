@@ -272,6 +272,8 @@ class MotionInParts(FixedStepMotion):
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
         """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
 
+        Internal variables are among that.
+
         Together that is `checkpoint`, with the same names.
         """
         self._refuse_broken()
@@ -279,7 +281,8 @@ class MotionInParts(FixedStepMotion):
             self._divide()
         self._take_words(self._called(command))
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
-        return grid | {name: array.copy() for name, array in (self._counts.arrays | self._rest()).items()}
+        others = self._counts.arrays | self._rest() | arrays_of(self._internal_brought())
+        return grid | {name: array.copy() for name, array in others.items()}
 
     def _require_ranks(self) -> None:
         """Check that the ranks have the parts of this motion still.
