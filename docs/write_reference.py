@@ -135,9 +135,9 @@ def _prose(model: type) -> str:
     text = inspect.cleandoc(model.__doc__ or "")
     text = re.split(r"\n(?:Parameters|Attributes|Examples|Raises|Notes|References)\n-+\n", f"\n{text}")[0].strip()
     text = re.sub(r":(?:cite|math):?\w*:?`[^`]*`", "", text)
-    text = text.replace("``", "`")
-    rule = r"^=+(?: +=+)+"  # of a table, which Markdown writes otherwise
-    return re.sub(rf"{rule}\n(.*?){rule}\n(.*?){rule}$", r"```text\n\1\2```", text, flags=re.DOTALL | re.MULTILINE)
+    if issubclass(model, IntegratorTable):
+        text = text.split("\n\n")[0]  # the rest is in the reference of Python, and on the page of the method
+    return text.replace("``", "`")
 
 
 def _table(rows: list[Row]) -> str:
@@ -190,6 +190,8 @@ def _page(
         text += f"\n`kind` is one of {', '.join(f'[`{word!r}`](#{_anchor(word)})' for word in models)}.\n".replace(
             "'", '"'
         )
+        if key == "integrator":
+            text += "\nOrder, conservation and the page of each method: [integrators](../integrators.md).\n"
         every = [rows_of(model, home) for model in models.values()]
         common = [row for row in every[0] if all(row in rows for rows in every)]
         several = [row for row in dict.fromkeys(row for rows in every for row in rows) if _in(row, every) > 1]

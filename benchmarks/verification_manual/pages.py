@@ -36,11 +36,6 @@ def deviation(row: Row) -> str:
     return text.replace("-", "−")
 
 
-def largest(one: Problem, rows: list[Row]) -> Row:
-    """Return the row with the largest deviation among those that are judged."""
-    return max((row for row in rows if one.limit(row) < float("inf")), key=lambda row: abs(row.deviation))
-
-
 def limit(value: float) -> str:
     """Return how far a number may be off, as it is printed; a dash where it is shown only."""
     if value == float("inf"):
@@ -162,22 +157,21 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of the targets",
-        "and deviations of every element, law and method; this table has the largest deviation of each problem. A dash",
-        "under *accepted*: not judged, e.g. elements known to lock.",
+        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of the targets,",
+        "and the deviation of every element, law and method next to what is accepted; *largest* is the one nearest to",
+        "its limit, as a part of it. A dash under *accepted*: not judged, e.g. elements known to lock.",
         "",
         f"    {COMMAND}                      compute all and write these pages",
         f"    {COMMAND} --only NAME ...      some problems",
         f"    {COMMAND} --list               their names",
         "",
-        "| problem | largest deviation | of | accepted |",
-        "| --- | --- | --- | --- |",
+        "| page | problems | largest |",
+        "| --- | --- | --- |",
     ]
     for family, members in families.items():
-        lines.append(f"| **[{family}]({file_of(family)})** | | | |")
-        for one in members:
-            row = largest(one, rows_of(records[one.name]))
-            link = f"[{one.title}]({file_of(family)}#{anchor(one.title)})"
-            lines.append(f"| {link} | {deviation(row)} | {cell(row.by)} | {limit(one.limit(row))} |")
+        file = file_of(family)
+        links = ", ".join(f"[{one.title.replace(',', '')}]({file}#{anchor(one.title)})" for one in members)
+        parts = [abs(row.deviation) / one.limit(row) for one in members for row in rows_of(records[one.name])]
+        lines.append(f"| **[{family}]({file})** | {links} | {max(parts):.2f} |")
     pages[INDEX] = "\n".join(lines) + "\n"
     return pages
