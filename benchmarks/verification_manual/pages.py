@@ -157,7 +157,7 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of the targets,",
+        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of targets,",
         "and the deviation of every element, law and method next to what is accepted; *largest* is the one nearest to",
         "its limit, as a part of it. A dash under *accepted*: not judged, e.g. elements known to lock.",
         "",
