@@ -25,7 +25,8 @@ from symplex.scenario.tables import Kind, Tables, kinds_of
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
-_MOST_WORDS = 14  # of a Literal in the column of types
+_MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
+_MOST_EXAMPLES = 3  # of a kind on its page; the others are tested
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
 
@@ -108,6 +109,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, float | int):
         return f"`{value:g}`"
     items = list(value)
+    if len(items) > _MOST_ITEMS:
+        return f"the first {len(items)}"
     return f"`[{', '.join(_shown(x).strip('`') for x in items)}]`"
 
 
@@ -153,7 +156,7 @@ def _table(rows: list[Row]) -> str:
 
 
 def _examples(examples: list[str]) -> str:
-    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples)
+    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples[:_MOST_EXAMPLES])
 
 
 def pages() -> dict[str, str]:
