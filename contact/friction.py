@@ -14,6 +14,7 @@ from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
 from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
+from symplex.contact.segments import SegmentContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad
@@ -40,7 +41,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     Parameters
     ----------
-    contact : BodyContact, RigidContact or MovingObstacleContact
+    contact : BodyContact, SegmentContact, RigidContact or MovingObstacleContact
         One of the energies of the system. The slip velocity is that relative to the other body, or to the obstacle.
     coefficient : float
         μ, the dynamic one if both are given.
@@ -49,12 +50,12 @@ class Friction(CompiledLoad, IncrementLoad):
     slip_speed : float, default 0.001
         v_s in m/s. A larger one makes the equations of a step easier to solve, and creep faster.
     between : (str, str), optional
-        The names of two bodies of a `BodyContact` that it is between; a body twice: with itself. By default all. So
+        The names of two bodies that it is between; a body twice: with itself. By default all. So
         different bodies can have different coefficients, and histories the work of each.
 
     Attributes
     ----------
-    energy : BodyContact, RigidContact or MovingObstacleContact
+    energy : BodyContact, SegmentContact, RigidContact or MovingObstacleContact
         The contact.
     law : FrictionLaw
     between : (str, str) or None
@@ -69,7 +70,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     def __init__(
         self,
-        contact: BodyContact | ObstacleContact,
+        contact: BodyContact | SegmentContact | ObstacleContact,
         coefficient: Annotated[float, not_negative("1")],
         *,
         static: Annotated[float | None, not_negative("1")] = None,
@@ -83,7 +84,7 @@ class Friction(CompiledLoad, IncrementLoad):
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
         self.between = between
         self._forces: SurfaceFriction | NodeFriction | MeasureFriction
-        if isinstance(contact, BodyContact):
+        if isinstance(contact, BodyContact | SegmentContact):
             self._forces = SurfaceFriction(contact, self.law, between)
         else:
             if between is not None:

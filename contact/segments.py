@@ -13,12 +13,12 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact import segment_loops
+from symplex.contact.facet_pairs import FacetPairs
 from symplex.contact.facets import facets_of
 from symplex.contact.near_pairs import farthest_moved
 from symplex.contact.output import columns_of, observed_of, resultants_of
 from symplex.contact.penetration import intersections
 from symplex.contact.search import faces_near
-from symplex.contact.segment_loops import FacetPairs
 from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.contact.touching import touching_bodies
@@ -207,6 +207,15 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         )
         self._compose(3, record)
 
+    def near(self, ends: tuple[Array, ...]) -> SegmentContact:
+        """Return an energy of all pairs that may act at the positions [n, 3], one or two of them."""
+        return self.complete(ends)
+
+    @property
+    def record(self) -> FacetPairs:
+        """The pairs."""
+        return self._record  # pyright: ignore[reportReturnType]
+
     def _farthest(self, q: Array, at: Array) -> float:
         return farthest_moved(q, self._vertices, at)
 
@@ -347,7 +356,6 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             gradient = energy.gradient(q[energy.nodes])
         pressed = np.zeros((len(q), 2))
         record = energy.record
-        assert isinstance(record, FacetPairs)
         segment_loops.add_pressures(np.ascontiguousarray(q, dtype=float), record, pressed)
         gaps = energy._gaps_in_front(q)
         return SegmentState(self.surface, self.between, self.reach, record, gaps, gradient, pressed)

@@ -78,7 +78,7 @@ class ContactTable(FrictionTable):
         'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
         "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
         "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
-        "the finer one; no friction, self-contact or barrier.",
+        "the finer one; no self-contact or barrier.",
     ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
@@ -130,7 +130,6 @@ class ContactTable(FrictionTable):
     def _check_integration(self) -> None:
         if self.integration == "segments":
             refused = {
-                "friction": self.has_friction,
                 "self = true": self.with_itself,
                 'law = "barrier"': self.law == "barrier",
             }

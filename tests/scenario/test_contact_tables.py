@@ -317,7 +317,6 @@ def test_integrated_contact_begins_where_bodies_touch_and_takes_the_first_body_f
 @pytest.mark.parametrize(
     ("keys", "named"),
     [
-        ("friction = 0.3", "friction"),
         ('law = "barrier"', 'law = "barrier"'),
         ("self = true", "self = true"),
     ],
