@@ -9,12 +9,10 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import not_negative, positive
-from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
+from symplex.contact.kernel_friction import MeasureFriction, SurfaceContact, SurfaceFriction
 from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
-from symplex.contact.segments import SegmentContact
 from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad
@@ -70,7 +68,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     def __init__(
         self,
-        contact: BodyContact | SegmentContact | ObstacleContact,
+        contact: SurfaceContact | ObstacleContact,
         coefficient: Annotated[float, not_negative("1")],
         *,
         static: Annotated[float | None, not_negative("1")] = None,
@@ -84,7 +82,7 @@ class Friction(CompiledLoad, IncrementLoad):
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
         self.between = between
         self._forces: SurfaceFriction | NodeFriction | MeasureFriction
-        if isinstance(contact, BodyContact | SegmentContact):
+        if isinstance(contact, SurfaceContact):
             self._forces = SurfaceFriction(contact, self.law, between)
         else:
             if between is not None:

@@ -27,6 +27,7 @@ from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
 
 Pairs = PairRecord | FacetPairs
+SurfaceContact = BodyContact | SegmentContact
 
 
 class KernelFriction(Copyable, ABC):
@@ -116,7 +117,7 @@ class SurfaceFriction(KernelFriction):
     It is that of `symplex.contact.pair_friction`, or of `symplex.contact.segment_friction` over facets.
     """
 
-    def __init__(self, contact: BodyContact | SegmentContact, friction: FrictionLaw, between: tuple[str, str] | None):
+    def __init__(self, contact: SurfaceContact, friction: FrictionLaw, between: tuple[str, str] | None):
         self._contact, self._friction = contact, friction
         self._bodies: tuple[int, int] | None = None
         self._made: dict[

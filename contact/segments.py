@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, final
 
 import numpy as np
@@ -134,6 +135,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self._beyond = _OVERHANG * shortest * self._facets.outer
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
+        self._around: NDArray[np.bool_] | None = None  # the nodes whose pairs it has, if not those of all
         self.list_positions = np.empty((0, 3))
         self.empty()
 
@@ -165,6 +167,20 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         more = {"distance": distance, "between": between, "integrated": integrated, "depth": depth, "margin": margin}
         return cls(surface, points, stiffness, **more)  # pyright: ignore[reportArgumentType]
 
+    def renumbered(self, nodes: IntArray, around: NDArray[np.bool_] | None = None) -> SegmentContact:
+        """Return the contact with some nodes alone, all of its faces among them (see `BodyContact.renumbered`)."""
+        few = copy.copy(self)
+        few.surface = self.surface.renumbered(nodes)
+        few._facets = self._facets._replace(nodes=np.searchsorted(nodes, self._facets.nodes).astype(np.int32))
+        few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
+        few._around = None
+        if around is not None:  # of facets that have a node of these in their face, the corners
+            few._around = np.zeros(len(nodes), bool)
+            few._around[few.surface.triangles[around[few._facets.nodes].any(axis=1)]] = True
+        few.list_positions, few._covered = np.empty((0, 3)), ()
+        few.empty()
+        return few
+
     @property
     def possible_nodes(self) -> IntArray:
         """Those of the faces of the surface."""
@@ -174,7 +190,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let the list be all pairs of facets that may be closer than a distance in m on the way between the ends."""
-        self._list(*faces_near(self.surface, ends, distance, self.between))
+        self._list(*faces_near(self.surface, ends, distance, self.between, self._around))
 
     def empty(self) -> None:
         """Let there be no pairs."""
@@ -321,7 +337,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def _bodies(self) -> IntArray:
         """Return the bodies [m, 2] of the pairs in the list."""
-        return self.surface.bodies_of(self.nodes[:, [0, self.nodes.shape[1] // 2]])
+        return self.surface.bodies_of(self.nodes[:, [0, -1]])
 
     def _who(self, nodes: IntArray, q: Array) -> str:
         width = len(nodes) // 2
@@ -354,11 +370,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         energy = self.complete((q,))
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[energy.nodes])
-        pressed = np.zeros((len(q), 2))
-        record = energy.record
-        segment_loops.add_pressures(np.ascontiguousarray(q, dtype=float), record, pressed)
         gaps = energy._gaps_in_front(q)
-        return SegmentState(self.surface, self.between, self.reach, record, gaps, gradient, pressed)
+        return SegmentState(self.surface, self.between, self.reach, q, energy.record, gaps, gradient)
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
@@ -380,33 +393,39 @@ class SegmentState:
     surface: Surface
     between: NDArray[np.bool_]  # [bodies, bodies]: which bodies may touch
     farthest: float  # the gap in m that is reported where none is smaller
+    q: Array  # [n, 3]: the nodal positions in m
     pairs: FacetPairs
     gaps: Array  # [m]: the least of each pair in m
     gradient: Array  # [m, k, 3]: ∂φ/∂x of each in N, as it acts
-    pressed: Array  # [n, 2]: what nodes have of forces in N and of areas in m² that are pressed
+
+    def of_some(self, rows: NDArray[np.intp]) -> SegmentState:
+        """Return what there is to report of some of its pairs, by their places."""
+        return replace(self, pairs=self.pairs.chosen(rows), gaps=self.gaps[rows], gradient=self.gradient[rows])
 
     def nodal_forces(self) -> Array:
         """Return the contact forces [n, 3] in N on the nodes."""
-        out = np.zeros((len(self.pressed), 3))
+        out = np.zeros_like(self.q)
         np.subtract.at(out, self.pairs.nodes, self.gradient)
         return out
 
     def nodal_gaps(self) -> Array:
         """Return the least gaps [n] in m of the facets at nodes; `farthest` if none is near."""
-        out = np.full(len(self.pressed), self.farthest)
+        out = np.full(len(self.q), self.farthest)
         corners = np.take_along_axis(self.pairs.nodes, self.pairs.corners, axis=1)
         np.minimum.at(out, corners, self.gaps[:, None])
         return out
 
     def pressures(self) -> Array:
         """Return the pressures [n] in Pa at nodes: means over what is pressed of the facets at each."""
-        force, area = self.pressed.T
+        pressed = np.zeros((len(self.q), 2))
+        segment_loops.add_pressures(np.ascontiguousarray(self.q, dtype=float), self.pairs, pressed)
+        force, area = pressed.T
         return np.divide(force, area, out=np.zeros(len(force)), where=area > 0.0)
 
     def resultants(self) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         width = self.pairs.nodes.shape[1] // 2
-        bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, width]])
+        bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, -1]])
         return resultants_of(self.surface.names, self.between, bodies, -self.gradient[:, :width].sum(axis=1))
 
     def observed(self) -> dict[str, float]:

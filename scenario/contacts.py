@@ -15,6 +15,7 @@ from symplex.base.columns import AXES
 from symplex.base.quantities import Key, Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
 from symplex.contact.exposed import ExposedSurface
+from symplex.contact.kernel_friction import SurfaceContact
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
 from symplex.contact.segments import SegmentContact, segment_depth
@@ -35,8 +36,6 @@ from symplex.scenario.table import Need
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
-
-SurfaceContact = BodyContact | SegmentContact
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
