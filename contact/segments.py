@@ -39,6 +39,7 @@ _DEPTH = 0.5  # of the shortest edge: as far as surfaces may pass into each othe
 _OVERHANG = 0.02  # of the shortest edge, by which facets go on beyond outer edges
 _SPENT = 0.9  # of the depth, where a run stops
 _ON_PATH = np.arange(1, 8) / 8  # where it is looked how facets came over each other from the side
+_BEHIND = 4.0  # depths, how thick bodies are at most where front and back would be in contact
 _SHORTEST = 1e-6  # part of a correction
 
 
@@ -50,7 +51,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     V = Σ ∫ ½ k (d̂ − γ)² da over the surface of the first body of each pair, with the gap γ along its normal, negative
     inside, and the shape functions of all faces, quadratic ones included (`symplex.contact.segment_loops`). So a
     uniform pressure passes between flat faces with non-matching meshes to round-off. It suits surfaces that face each
-    other; edges and corners that hit faces, and self-contact, need `BodyContact`.
+    other; edges and corners that hit faces need `BodyContact`.
 
     Parameters
     ----------
@@ -62,7 +63,10 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     distance : float, default 0.0
         d̂ in m, where forces begin: by default where surfaces touch.
     between : "all" or sequence of (str, str), default "all"
-        The pairs of bodies that may touch, by their names; by default all pairs of different bodies.
+        The pairs of bodies that may touch, by their names; a body twice is contact with itself. By default all pairs of
+        different bodies. Facets of one body that are front and back of it at rest are no pair.
+    self_contact : bool, default False
+        Whether all bodies that have a pair with another one, or are alone, may touch themselves as well.
     integrated : {"finer", "first"}, default "finer"
         Over whose surface the integrals of a pair of bodies are: of the shorter mean edge, or of the first one in
         ``between``. Where one surface ends within the other, take that one: then the patch test is passed.
@@ -86,8 +90,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     Raises
     ------
     InvalidSystem
-        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, ``"first"``
-        is asked for without pairs, or a face has no area.
+        If a number is out of range, a body does not exist, no bodies may touch, one that may touch itself has no
+        volume, ``"first"`` is asked for without pairs, or a face has no area.
     """
 
     kernels = kernels_of(segment_loops)
@@ -103,6 +107,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         *,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        self_contact: bool = False,
         integrated: Literal["finer", "first"] = "finer",
         depth: Annotated[float | None, positive("m")] = None,
         margin: Annotated[float | None, positive("m")] = None,
@@ -119,13 +124,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
-        self.between = touching_bodies("SegmentContact", surface, between)
-        if self.between.diagonal().any():
-            body = surface.names[int(np.argmax(self.between.diagonal()))]
-            raise InvalidSystem(
-                f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
-                "facets; take BodyContact."
-            )
+        self.between = touching_bodies("SegmentContact", surface, between, self_contact)
         if integrated not in ("finer", "first"):
             raise InvalidSystem(f"SegmentContact: integrated must be one of 'finer', 'first', got {integrated!r}.")
         if integrated == "first" and isinstance(between, str):
@@ -150,6 +149,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         speed: float = 0.0,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        self_contact: bool = False,
         integrated: Literal["finer", "first"] = "finer",
         depth: float | None = None,
         margin: float | None = None,
@@ -164,8 +164,17 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             At which bodies approach each other, in m/s (`symplex.contact.contact_stiffness`, d̂ being the depth).
         """
         stiffness = contact_stiffness(surface, materials, "penalty", depth or segment_depth(surface), speed)
-        more = {"distance": distance, "between": between, "integrated": integrated, "depth": depth, "margin": margin}
-        return cls(surface, points, stiffness, **more)  # pyright: ignore[reportArgumentType]
+        return cls(
+            surface,
+            points,
+            stiffness,
+            distance=distance,
+            between=between,
+            self_contact=self_contact,
+            integrated=integrated,
+            depth=depth,
+            margin=margin,
+        )
 
     def renumbered(self, nodes: IntArray, around: NDArray[np.bool_] | None = None) -> SegmentContact:
         """Return the contact with some nodes alone, all of its faces among them (see `BodyContact.renumbered`)."""
@@ -200,6 +209,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     def _list(self, one: IntArray, other: IntArray) -> None:
         """Let these facets [m] and [m] be the pairs."""
         bodies, facets = self.surface.triangle_bodies, self._facets
+        may_touch = ~((bodies[one] == bodies[other]) & self._are_front_and_back(one, other))
+        one, other = one[may_touch], other[may_touch]
         turned = ~self._is_first[bodies[one], bodies[other]]
         first, second = np.where(turned, other, one), np.where(turned, one, other)
         width = facets.nodes.shape[1]
@@ -222,6 +233,14 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             linear=int(width <= 4),
         )
         self._compose(3, record)
+
+    def _are_front_and_back(self, one: IntArray, other: IntArray) -> NDArray[np.bool_]:
+        """Return which pairs of facets [m] are behind each other at rest, nearer than bodies are thick."""
+        facets = self._facets
+        apart, sizes = facets.centres[other] - facets.centres[one], np.sqrt(facets.areas)
+        behind = (facets.normals[one] * apart).sum(axis=1) < 0.0
+        behind &= (facets.normals[other] * apart).sum(axis=1) > 0.0
+        return behind & (np.linalg.norm(apart, axis=1) < _BEHIND * self.depth + sizes[one] + sizes[other])
 
     def near(self, ends: tuple[Array, ...]) -> SegmentContact:
         """Return an energy of all pairs that may act at the positions [n, 3], one or two of them."""

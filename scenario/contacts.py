@@ -77,7 +77,7 @@ class ContactTable(FrictionTable):
         'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
         "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
         "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
-        "the finer one; no self-contact or barrier.",
+        "the finer one; no barrier.",
     ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
@@ -128,12 +128,8 @@ class ContactTable(FrictionTable):
 
     def _check_integration(self) -> None:
         if self.integration == "segments":
-            refused = {
-                "self = true": self.with_itself,
-                'law = "barrier"': self.law == "barrier",
-            }
-            for key in (key for key, given in refused.items() if given):
-                raise ValueError(f'integration = "segments" does not support {key}; take integration = "pairs"')
+            if self.law == "barrier":
+                raise ValueError('integration = "segments" does not support law = "barrier"; take "pairs"')
             if self.begins == "touch":
                 raise ValueError(
                     'begins is for integration = "pairs"; of "segments" forces begin at touch, leave it out'
