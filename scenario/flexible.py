@@ -69,15 +69,8 @@ class FlexibleBodyTable(Entry):
         for need in needs_of_mass(self.mass):
             yield need._replace(message="reduced bodies need an implicit integrator, not {method}.")
 
-    def own_mesh(self, folder: Path) -> Mesh:
-        """Return the mesh of the whole body."""
-        return self._read(folder).mesh
-
-    def reduced_body(self, mesh: Mesh, folder: Path) -> FlexibleBody:
-        """Return it, given the mesh of the whole body."""
-        return self._read(folder)
-
-    def _read(self, folder: Path) -> FlexibleBody:
+    def reduced_body(self, folder: Path) -> FlexibleBody:
+        """Return it; files are looked for in a folder."""
         try:
             body = FlexibleBody.read(folder / self.file)
         except OutputError as error:
@@ -99,14 +92,10 @@ class ReducedBodyTable(FlexibleBodyTable):
         """Return what the body names, as the file of its mesh."""
         return self.body_table.named(what)
 
-    def own_mesh(self, folder: Path) -> Mesh:
-        """Return the mesh of the body."""
-        return mesh_of(self.body_table, folder)
-
-    def reduced_body(self, mesh: Mesh, folder: Path) -> FlexibleBody:
-        """Return the reduced body, given the mesh of the whole."""
+    def reduced_body(self, folder: Path) -> FlexibleBody:
+        """Return the body, reduced."""
         assert self.body_table.reduced is not None
-        return reduced(self.body_table, mesh, self.body_table.reduced)
+        return reduced(self.body_table, mesh_of(self.body_table, folder), self.body_table.reduced)
 
 
 def reduced(body: Body, mesh: Mesh, table: ReducedTable) -> FlexibleBody:
@@ -144,7 +133,7 @@ def with_reduced_bodies(tables: Tables) -> Tables:
 def _table_of(body: Body) -> ReducedBodyTable:
     table = ReducedBodyTable(name="reduced", file="reduced.npz")
     moving = {key: value for key in ("velocity", "angular_velocity") if any(value := getattr(body, key))}
-    return table.replaced(name=body.name, body_table=body, **moving)
+    return table.replaced(name=body.name, body_table=body, here=body.here, **moving)
 
 
 def mesh_of_nodes(body: FlexibleBody) -> Mesh:

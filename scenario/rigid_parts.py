@@ -138,4 +138,4 @@ def _part(body: Body) -> RigidPart:
     name = body.name if group is None else f"{body.name}.{group}"
     table = RigidPart(name="rigid", mesh=ShapeTable(sphere=1.0), density=1.0)
     turning = {"angular_velocity": body.angular_velocity} if any(body.angular_velocity or ZERO) else {}
-    return table.replaced(name=name, velocity=body.velocity, body_table=body, group=group, **turning)
+    return table.replaced(name=name, velocity=body.velocity, body_table=body, group=group, here=body.here, **turning)

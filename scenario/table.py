@@ -108,6 +108,8 @@ class Entry(Table):
 
     Attributes
     ----------
+    here : str
+        What messages call it: its place in the file.
     has_name : bool
         Whether columns of the history are named after it, so that its name must be its own.
     brings_nodes : bool
@@ -129,6 +131,7 @@ class Entry(Table):
         Whether the bodies that it names may be reduced.
     """
 
+    here: ClassVar[str] = ""
     has_name: ClassVar[bool] = True
     brings_nodes: ClassVar[bool] = False
     joins: ClassVar[bool] = False
