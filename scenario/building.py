@@ -177,13 +177,7 @@ class Builder:
         return ContactParts(self, self._surface_nodes)  # pyright: ignore[reportArgumentType]
 
     def build(self) -> Built:
-        """Return all of it.
-
-        Raises
-        ------
-        ScenarioError
-            With one line for each mistake.
-        """
+        """Return all of it."""
         self.mesh = self._known_mesh() or self._tied(self._merged())
         self._raise_mistakes()
         skins = {}

@@ -34,11 +34,6 @@ def events_of(
         The names of those that the motion reports.
     following : callable
         Returns the stages that go on where something changes, given the times in s of all that has happened.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such column or energy.
     """
     acting = _named(tables)
     built = {probe.table.name: probe for probe in probes}

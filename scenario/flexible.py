@@ -99,15 +99,7 @@ class ReducedBodyTable(FlexibleBodyTable):
 
 
 def reduced(body: Body, mesh: Mesh, table: ReducedTable) -> FlexibleBody:
-    """Return a body reduced as a table says, given its mesh.
-
-    Raises
-    ------
-    ScenarioError
-        If its material has a memory.
-    MeshError, InvalidSystem, NoEquilibrium
-        As `symplex.modes.flexible_body`.
-    """
+    """Return a body reduced as a table says, given its mesh."""
     if any(one.is_plastic or one.is_viscous or one.viscous for one in body.material_of_group.values()):
         raise ScenarioError("reduced is for elastic materials; leave out what flows or is viscous.")
     return flexible_body(mesh, system_of(body, mesh), table.interfaces, table.modes)
@@ -195,13 +187,7 @@ class Flexible:
 
     @property
     def contact_material(self) -> Material:
-        """A material that says how stiff contact must be.
-
-        Raises
-        ------
-        ScenarioError
-            If no material is known.
-        """
+        """A material that says how stiff contact must be."""
         if not self.body.moduli:
             raise ScenarioError(f"'{self.table.name}' has no isotropic material, which contact needs.")
         moduli = np.concatenate(list(self.body.moduli.values()))
@@ -239,13 +225,7 @@ class Flexible:
         return (R @ tensors @ R.T).reshape(-1, 9)[:, _PARTS]
 
     def nodes_in(self, group: str | None) -> IntArray:
-        """Return the nodes of a group of its own mesh, or all.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group.
-        """
+        """Return the nodes of a group of its own mesh, or all."""
         mesh = self.body.mesh
         if group is None:
             return np.arange(len(mesh.points), dtype=np.int32)
@@ -253,13 +233,7 @@ class Flexible:
         return mesh.nodes_of(group)
 
     def faces_in(self, group: str | None) -> dict[str, IntArray]:
-        """Return the faces of a group of its own mesh.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or none is given.
-        """
+        """Return the faces of a group of its own mesh."""
         if group is None:
             raise ScenarioError("group is required, of faces, elements or points.")
         self._require(group)

@@ -192,11 +192,6 @@ class Inertia:
             Of elements; default: all of it.
         of_motion : bool, default True
             Whether the forces are accelerations.
-
-        Raises
-        ------
-        ScenarioError
-            If a group is one of what has no elements.
         """
         points, n = self._mesh.points, self._rigid_sets.n_nodes
         tables = self._tables

@@ -108,13 +108,7 @@ class SpectrumTable(Table):
                 raise ValueError(f"frequencies must ascend, got {shown(list(self.frequencies))} Hz")
 
     def spectrum(self, folder: Path, outside: Literal["zero", "constant"]) -> Spectrum:
-        """Return it; files are looked for in a folder.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem
-            If a file cannot be read, or is none.
-        """
+        """Return it; files are looked for in a folder."""
         if self.file is None:
             return Spectrum(self.frequencies or (), self.values or (), outside)
         rows = read_numbers(folder / self.file, self.file, 2, "frequency (Hz) and value")
@@ -290,12 +284,6 @@ def excitation(
         The loads of the system by their names, with the histories that their amplitudes are without.
     drivers : mapping of str to int, optional
         The nodes that drive supports in directions that are not along the axes.
-
-    Raises
-    ------
-    ScenarioError
-        If there are none, one that is named does not change, or not act then, or none is named and one is of a kind
-        that cannot swing.
     """
     loads, supports, table = tables.load, tables.support, tables.response
     assert table is not None, "it is asked for"

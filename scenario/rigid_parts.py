@@ -120,13 +120,7 @@ class RigidPart(RigidBodyTable):
 
 
 def with_rigid_parts(tables: Tables) -> Tables:
-    """Return tables in which bodies that are rigid, and rigid parts, are rigid bodies.
-
-    Raises
-    ------
-    ValueError
-        If a key of a body goes with none that is rigid.
-    """
+    """Return tables in which bodies that are rigid, and rigid parts, are rigid bodies."""
     rigid = [_part(body) for body in tables.body if body.rigid is not None]
     bodies = [body for body in tables.body if body.rigid is not True]
     return replace(tables, body=bodies, rigid_body=[*tables.rigid_body, *rigid]) if rigid else tables

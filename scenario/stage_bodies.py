@@ -98,13 +98,7 @@ class BodiesBegin(Beginning):
         return u
 
     def system(self, of: System, kept: Mapping[str, Array]) -> System:
-        """Return the system with these bodies as they are without stress.
-
-        Raises
-        ------
-        StepFailed
-            If an element is inverted in that shape.
-        """
+        """Return the system with these bodies as they are without stress."""
         energies: dict[str, Energy] = dict(of.energies)
         for name, (nodes, parts) in self._bodies.items():
             points = self._points.copy()

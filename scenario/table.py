@@ -36,13 +36,7 @@ class Table(Keys):
     """A table of a scenario, or in one."""
 
     def refuse_unused(self, *keys: str, goes_with: str) -> None:
-        """Refuse keys that are given and would have no effect, as they go with something else.
-
-        Raises
-        ------
-        ValueError
-            If one of them is given, be it with its default.
-        """
+        """Refuse keys that are given and would have no effect, as they go with something else."""
         if given := [key for key in keys if key in self.given_keys]:
             raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
 

@@ -47,11 +47,6 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
         The file's name, for messages.
     of : type, default Tables
         The class whose fields say which tables there are.
-
-    Raises
-    ------
-    ScenarioError
-        With one line for each mistake.
     """
     lines: list[str] = []
     found: dict[str, Any] = {}

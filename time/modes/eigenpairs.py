@@ -29,13 +29,7 @@ class _NotDefinite(Exception):
 
 
 def require_modes(n: int, moving: int) -> None:
-    """Refuse a number of modes that there are not, given how many coordinates move.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are not so many.
-    """
+    """Refuse a number of modes that there are not, given how many coordinates move."""
     if not moving:
         raise InvalidSystem("no free coordinate has mass, so there are no natural modes. Let some be free.")
     if not 1 <= n <= moving:
@@ -46,15 +40,7 @@ def require_modes(n: int, moving: int) -> None:
 
 
 def lowest(motions: SmallMotions, n: int, solver: LinearOfModes) -> tuple[Array, Array]:
-    """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, dim] with uᵀ M u = 1.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are not so many.
-    NoEquilibrium
-        If they are not found.
-    """
+    """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, dim] with uᵀ M u = 1."""
     free, moving = motions.free, motions.n_moving
     require_modes(n, moving)
     if solver == "dense" or len(free) <= max(_DENSE, 2 * n + 2):
