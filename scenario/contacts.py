@@ -238,14 +238,6 @@ def body_contact(
         Where the points of their surfaces are at the start, in m.
     follow : Interpolation, optional
         How points follow nodes, where some are of rigid bodies.
-
-    Raises
-    ------
-    ScenarioError
-        If the distance is above an edge, bodies overlap at the start, or touch and may not, or nothing of what may
-        touch can move.
-    MeshError
-        If a body has no surface.
     """
     of_all = list(touching)
     names = table.among(of_all)

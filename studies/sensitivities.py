@@ -211,13 +211,7 @@ def _slope(quantity: RunQuantity, t: Array, values: Array, dt: Array, slope: Arr
 
 
 def read_sensitivity(path: Path) -> Sensitivity:
-    """Return the sensitivities that are in a folder.
-
-    Raises
-    ------
-    OutputError
-        If they cannot be read.
-    """
+    """Return the sensitivities that are in a folder."""
     with damage_reported(path / SUMMARY, "study", "compute it again, in another folder"):
         summary = json.loads(read_whole(path / SUMMARY))
         rows = summary["rows"]
