@@ -141,8 +141,7 @@ def faces_near(
     nodes ``around`` [n] a corner of a pair must be one of these.
     """
     _require_positions(surface, ends)
-    chosen = _ALL if around is None else around
-    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT, chosen))
+    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT), around)
     assert found is not None
     return found
 

@@ -176,7 +176,9 @@ def sensitivity(
     for one in requested:
         if name := one.condition:
             if name not in found.events:
-                known = f"those that change the run are {listed(found.events)}" if found.events else "none changes the run"
+                known = (
+                    f"those that change the run are {listed(found.events)}" if found.events else "none changes the run"
+                )
                 raise ScenarioError(f"{scenario.path.name}: {one.name} has no derivative: {known}.")
             numbers[one.name], derivatives[one.name] = found.events[name], found.event_derivatives[name]
             units[one.name] = "s"
