@@ -129,14 +129,19 @@ def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) 
 
 
 def faces_near(
-    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
+    surface: Surface,
+    ends: tuple[Array, ...],
+    distance: float,
+    between: NDArray[np.bool_],
+    around: NDArray[np.bool_] | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return pairs of triangles [m], [m], by their indices, that may come nearer than a distance in m.
 
-    They are those whose boxes, about all positions on the straight way between one or two ends [n, 3], do. Sorted.
+    They are those whose boxes, about all positions on the straight way between one or two ends [n, 3], do. Sorted. With
+    nodes ``around`` [n] a corner of a pair must be one of these.
     """
     _require_positions(surface, ends)
-    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT))
+    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT), around)
     assert found is not None
     return found
 

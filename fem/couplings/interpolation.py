@@ -254,13 +254,7 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         return self.energy.lacks(optional, name)
 
     def of_load(self, load: IncrementLoad) -> InterpolatedLoad:
-        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes.
-
-        Raises
-        ------
-        InvalidSystem
-            If it follows from another energy.
-        """
+        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes."""
         return InterpolatedLoad(load, self)  # pyright: ignore[reportArgumentType]
 
     # -- local functions --------------------------------------------------------------------------------------
@@ -358,13 +352,7 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         )
 
     def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If some do.
-        """
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap."""
         contact_of(self.energy).check_start(self.interpolation.points(q))
 
     def find_penetration(self, q0: Array, q1: Array) -> str | None:

@@ -43,6 +43,7 @@ def test_a_double_cantilever_beam_begins_to_peel_at_its_fracture_energy():
     assert lost == pytest.approx(GC * gone, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_a_crack_that_snaps_from_element_to_element_is_followed_by_the_dissipation(monkeypatch):
     """Of strong glue the softening zone is as long as an element: most steps have a path that turns back sharply."""
     coarse = {f"body.{arm}.mesh.cells": [40, 1, 1] for arm in ("lower", "upper")}

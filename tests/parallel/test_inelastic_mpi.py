@@ -204,6 +204,7 @@ def test_steps_that_thin_elements_divide_and_runs_that_go_on_are_those_of_one_pr
     assert_same(flow / "one", flow / "hidden")
 
 
+@pytest.mark.slow
 def test_a_rank_without_metal_divides_its_steps_as_the_others(tmp_path):
     (tmp_path / "apart.toml").write_text(APART, "utf-8")
     sx.simulate(tmp_path / "apart.toml", tmp_path / "one", progress=False)
@@ -226,6 +227,7 @@ def test_metal_that_is_torn_is_told_as_by_one_process(flow):
     assert str(reported.value) in done.stderr
 
 
+@pytest.mark.slow
 def test_frames_in_pieces_refuse_viscous_bodies(tmp_path):
     (tmp_path / "flow.toml").write_text(FLOW, "utf-8")
     done = run(2, tmp_path, "flow.toml", "--output", "two", "--quiet", "--set", "output.partitioned=true")
