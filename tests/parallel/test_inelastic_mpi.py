@@ -258,6 +258,7 @@ def shot(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_contact_between_bodies_follows_elements_that_go_on_other_ranks(shot):
     done = run(3, shot, "shot.toml", "--output", "three", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reference.metal_bodies import COPPER, DENSITY, LINE, solid_of
+from reference.metal_bodies import COPPER, DENSITY, LINE, plate_and_shot, solid_of
 from reference.threads_as_ranks import ThreadsAsRanks
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.mass import lumped_mass
@@ -19,6 +19,7 @@ from symplex.meshes.generate import box
 from symplex.parallel.motion import with_cutbacks
 from symplex.parallel.pieces import require_parts
 from symplex.time.conserving.energy_momentum import EnergyMomentum
+from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
 
 
@@ -103,6 +104,29 @@ class Yarn(LengthLaw):
     """A law of a user that says nothing of some bars alone."""
 
     energy = tension = updated = dissipation = BreakingBar.energy
+
+
+def test_contact_follows_elements_that_go_on_other_ranks():
+    method, end = Newmark(1e-8), 2e-6
+    one = method.start(*plate_and_shot(0.03))
+    state = one.advance(end)
+    parts = with_cutbacks(method, ThreadsAsRanks(3)).start(*plate_and_shot(0.03))
+    checkpoint = parts.advance(0.8 * end) and parts.checkpoint()
+    other = parts.advance(end)
+    resumed = with_cutbacks(method, ThreadsAsRanks(2)).resume(plate_and_shot(0.03)[0], checkpoint)
+    plate = one.system.inelastic["plate"]
+    assert plate.gone(state.internal["plate"]).sum() > plate.gone(checkpoint["internal plate"]).sum()
+    for same in (other, resumed.advance(end)):
+        for name in ("q", "v", "a"):
+            np.testing.assert_array_equal(getattr(same, name), getattr(state, name), err_msg=name)
+        np.testing.assert_array_equal(same.internal["plate"], state.internal["plate"])
+    size = one.energies(state)["kinetic"]
+    of_parts = parts.energies(other)
+    for name, energy in one.energies(state).items():
+        assert of_parts[name] == pytest.approx(energy, abs=1e-13 * size), name
+    assert len(parts.system.energies["contact"].surface.vertices) == len(
+        one.system.energies["contact"].surface.vertices
+    )
 
 
 def test_a_law_that_has_no_bars_alone_is_refused_by_name():

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from symplex.contact.bodies import BodyContact
+from symplex.contact.exposed import ExposedSurface
+from symplex.contact.surfaces import Surface
 from symplex.fem.actions.mass import lumped_mass
+from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.hardening import Hardening
 from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.plastic import Plastic
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
 from symplex.meshes.generate import box
+from symplex.meshes.mesh import Mesh
 from symplex.meshes.midside_nodes import quadratic
 
 E, NU, DENSITY = 117e9, 0.35, 8930.0
 COPPER = NeoHookean.from_young(E=E, nu=NU, density=DENSITY)
 MU, K = E / (2 * (1 + NU)), E / (3 * (1 - 2 * NU))
 LINE = Hardening(4e8, modulus=1e8)
+ALUMINIUM = NeoHookean.from_young(E=70e9, nu=0.33, density=2700.0)
+STEEL = NeoHookean.from_young(E=200e9, nu=0.3, density=7800.0)
+SHOT_LINE = Hardening(2.5e8, modulus=2e8)
 
 
 def solid_of(kind, cells=(2, 1, 1), size=(0.04, 0.02, 0.02)):
@@ -91,3 +99,25 @@ def spinning(part, speed=14000.0):
     system = system_of(part)
     v = np.cross([0.0, 0.0, speed], part.solid.points)
     return system, system.state(part.solid.points, v)
+
+
+def plate_and_shot(limit=0.15, formulation="mean-dilatation", hardening=SHOT_LINE, **criteria):
+    """A plate of 4 × 4 × 2 elements, and a shot of one that flies at it."""
+    plate, shot = (
+        box((0.02, 0.02, 0.004), (4, 4, 2), split="hexahedra"),
+        box((0.006, 0.006, 0.009), (1, 1, 1), split="hexahedra"),
+    )
+    points = np.concatenate([plate.points, np.add(shot.points, (0.0065, 0.0075, 0.0043))])
+    of_plate, of_shot = plate.cells["hexahedron"], shot.cells["hexahedron"] + len(plate.points)
+    solid = Solid(points, of_plate, ALUMINIUM, formulation=formulation)
+    part = Eroding(Plastic(solid, hardening), limit, **criteria)
+    body = Mesh(points, {"hexahedron": of_shot}, {"shot": {"hexahedron": np.arange(len(of_shot), dtype=np.int32)}})
+    exposed = ExposedSurface(points, {"plate": {"plate": part}, "shot": Surface.of(body, "shot")})
+    contact = BodyContact.from_materials(exposed.surface(), [ALUMINIUM, STEEL], speed=500.0)
+    contact.exposes(exposed)
+    n = len(points)
+    mass = lumped_mass(points, of_plate, 2700.0, n) + lumped_mass(points, of_shot, 7800.0, n)
+    system = System(mass, {"shot": Solid(points, of_shot, STEEL), "contact": contact}, inelastic={"plate": part})
+    v = np.zeros_like(points)
+    v[len(plate.points) :, 2] = -500.0
+    return system, system.state(points, v)

@@ -75,9 +75,10 @@ class _Member(Member):
 
 
 class ThreadsAsRanks:
-    """So many ranks, for motions in implicit steps."""
+    """So many ranks."""
 
     threads, hides = 1, False
+    placed = moving = None
 
     def __init__(self, size):
         self.size, table = size, _Table(size)

@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from symplex.contact.bodies import BodyContact
+from reference.metal_bodies import ALUMINIUM, SHOT_LINE as LINE, plate_and_shot
 from symplex.contact.exposed import ExposedSurface
-from symplex.contact.surfaces import Surface
 from symplex.errors import InvalidSystem, StepFailed
-from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.outputs.solid_fields import SolidFields
 from symplex.fem.solids.eroding import Eroding, JohnsonCookFailure
 from symplex.fem.solids.hardening import Hardening
-from symplex.fem.solids.materials import NeoHookean
 from symplex.fem.solids.plastic import Plastic
 from symplex.fem.solids.solid import Solid
 from symplex.fem.system import System
@@ -23,32 +20,7 @@ from symplex.time.equilibria.quasi_static import Static
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.midpoint import Midpoint
 
-ALUMINIUM = NeoHookean.from_young(E=70e9, nu=0.33, density=2700.0)
-STEEL = NeoHookean.from_young(E=200e9, nu=0.3, density=7800.0)
-LINE = Hardening(2.5e8, modulus=2e8)
 EPS = np.finfo(float).eps
-
-
-def plate_and_shot(limit=0.15, formulation="mean-dilatation", hardening=LINE, **criteria):
-    """A plate of 4 × 4 × 2 elements, and a shot of one that flies at it."""
-    plate, shot = (
-        box((0.02, 0.02, 0.004), (4, 4, 2), split="hexahedra"),
-        box((0.006, 0.006, 0.009), (1, 1, 1), split="hexahedra"),
-    )
-    points = np.concatenate([plate.points, np.add(shot.points, (0.0065, 0.0075, 0.0043))])
-    of_plate, of_shot = plate.cells["hexahedron"], shot.cells["hexahedron"] + len(plate.points)
-    solid = Solid(points, of_plate, ALUMINIUM, formulation=formulation)
-    part = Eroding(Plastic(solid, hardening), limit, **criteria)
-    body = Mesh(points, {"hexahedron": of_shot}, {"shot": {"hexahedron": np.arange(len(of_shot), dtype=np.int32)}})
-    exposed = ExposedSurface(points, {"plate": {"plate": part}, "shot": Surface.of(body, "shot")})
-    contact = BodyContact.from_materials(exposed.surface(), [ALUMINIUM, STEEL], speed=500.0)
-    contact.exposes(exposed)
-    n = len(points)
-    mass = lumped_mass(points, of_plate, 2700.0, n) + lumped_mass(points, of_shot, 7800.0, n)
-    system = System(mass, {"shot": Solid(points, of_shot, STEEL), "contact": contact}, inelastic={"plate": part})
-    v = np.zeros_like(points)
-    v[len(plate.points) :, 2] = -500.0
-    return system, system.state(points, v)
 
 
 def test_a_shot_erodes_a_plate_with_all_energy_and_momenta_counted():
