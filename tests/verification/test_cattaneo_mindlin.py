@@ -30,9 +30,7 @@ def test_tractions_and_stick_radius_are_those_of_cattaneo_and_mindlin():
     to = 0.45 * 3.0 * MU * force * (2.0 - NU) / (16.0 * A * shear)  # of a half-space, for Q = 0.6 μ F
     parts = {"solid": sx.Solid(x, cells, MATERIAL, formulation="full"), "contact": contact}
     friction = Friction(contact, MU, slip_speed=0.005 * to)
-    system = sx.System(
-        sx.lumped_mass(x, cells, 1.0, len(x)), parts, fixed=fixed, loads={"friction": friction}
-    )
+    system = sx.System(sx.lumped_mass(x, cells, 1.0, len(x)), parts, fixed=fixed, loads={"friction": friction})
     q = sx.equilibria.static_equilibrium(system, q).state.q
     for _ in range(STEPS):
         before, q = q, q.copy()
@@ -51,8 +49,22 @@ def test_tractions_and_stick_radius_are_those_of_cattaneo_and_mindlin():
     error = traction / (MU * p0) - law
     slips = traction > 0.98 * MU * pressed
     radius = np.sqrt(np.count_nonzero(~slips & (r < c + 2 * h)) * h * h / np.pi)
-    print("SHARE", share, "c/a", c / A, "stick", radius / A, "err", np.sqrt((error**2).mean()), np.abs(error).max(), law.max(), normal / force)
+    print(
+        "SHARE",
+        share,
+        "c/a",
+        c / A,
+        "stick",
+        radius / A,
+        "err",
+        np.sqrt((error**2).mean()),
+        np.abs(error).max(),
+        law.max(),
+        normal / force,
+    )
     order = np.argsort(r)
     for i in order:
-        print(f"{r[i] / A:.3f} {x[on[i], 0] / A:6.2f} {traction[i] / (MU * p0):.4f} {law[i]:.4f} {traction[i] / (MU * pressed[i] + 1e-30):.4f}")
+        print(
+            f"{r[i] / A:.3f} {x[on[i], 0] / A:6.2f} {traction[i] / (MU * p0):.4f} {law[i]:.4f} {traction[i] / (MU * pressed[i] + 1e-30):.4f}"
+        )
     assert 0.3 < share < 0.8
