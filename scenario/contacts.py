@@ -74,16 +74,14 @@ class ContactTable(FrictionTable):
     with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Key("self")] = False
     integration: Annotated[
         Literal["pairs", "segments"],
-        'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
-        "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
-        "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
-        "the finer one; no barrier.",
+        'Forces of pairs of vertices, edges and triangles; or `"segments"`: pressures integrated over common '
+        "parts of faces, which pass the patch test ([how](../body-contact.md#integrated-contact)), over the "
+        "surface of the body that `bodies` names first, or of the finer one; no barrier.",
     ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
-        'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
-        "modelled face to face: they begin without stress, small overlaps of meshes included "
-        "([how](../body-contact.md#touching-surfaces)).",
+        'Forces begin at `distance`; or `"touch"`: where surfaces touch, for parts modelled face to face, '
+        "stress-free at the start ([how](../body-contact.md#touching-surfaces)).",
     ] = "distance"
     law: Annotated[
         Literal["penalty", "barrier"],
@@ -240,14 +238,6 @@ def body_contact(
         Where the points of their surfaces are at the start, in m.
     follow : Interpolation, optional
         How points follow nodes, where some are of rigid bodies.
-
-    Raises
-    ------
-    ScenarioError
-        If the distance is above an edge, bodies overlap at the start, or touch and may not, or nothing of what may
-        touch can move.
-    MeshError
-        If a body has no surface.
     """
     of_all = list(touching)
     names = table.among(of_all)

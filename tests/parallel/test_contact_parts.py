@@ -57,10 +57,10 @@ def assert_near(one, two, most=1e-12):
         (EnergyMomentum(DT), "penalty", 0.3),
         (EnergyMomentum(DT), "barrier", 0.0),
         (EnergyMomentum(DT), "segments", 0.3),
-        (GeneralizedAlpha(DT), "segments", 0.3),
-        (Midpoint(DT), "penalty", 0.0),
+        pytest.param(GeneralizedAlpha(DT), "segments", 0.3, marks=pytest.mark.slow),
+        pytest.param(Midpoint(DT), "penalty", 0.0, marks=pytest.mark.slow),
         (Newmark(DT, beta=0.25), "penalty", 0.3),
-        (GeneralizedAlpha(DT), "penalty", 0.3),
+        pytest.param(GeneralizedAlpha(DT), "penalty", 0.3, marks=pytest.mark.slow),
         (HilberHughesTaylor(DT), "barrier", 0.0),
     ],
     ids=lambda one: getattr(one, "name", str(one)),
@@ -80,7 +80,7 @@ def test_bodies_collide_in_parts_as_in_the_whole(method, law, friction):
         assert of_parts["work_rub"] < -1.0
 
 
-@pytest.mark.parametrize(("ranks", "friction"), [(2, 0.0), (5, 0.3)])
+@pytest.mark.parametrize(("ranks", "friction"), [(2, 0.0), pytest.param(5, 0.3, marks=pytest.mark.slow)])
 def test_energy_and_momenta_are_kept_through_a_collision_on_any_number_of_ranks(ranks, friction):
     system, start = colliding(friction=friction)
     motion = with_cutbacks(EnergyMomentum(DT), ThreadsAsRanks(ranks)).start(system, start)
@@ -137,7 +137,11 @@ def rolling():
     return system, system.state(points, v)
 
 
-@pytest.mark.parametrize("method", [EnergyMomentum(DT), HilberHughesTaylor(DT)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "method",
+    [EnergyMomentum(DT), pytest.param(HilberHughesTaylor(DT), marks=pytest.mark.slow)],
+    ids=lambda one: one.name,
+)
 def test_a_body_rubs_on_an_obstacle_that_a_node_of_another_rank_carries(method):
     system, start = rolling()
     one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(3)).start(*rolling())
