@@ -27,6 +27,7 @@ FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
 _MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
 _MOST_EXAMPLES = 3  # of a kind on its page; the others are tested
+NONE = "–"
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
 
@@ -99,13 +100,13 @@ def _type(annotation: Any, home: Mapping[type[Table], str]) -> str:
 def _shown(value: Any) -> str:
     """Return a default as TOML writes it, or a dash for none."""
     if isinstance(value, Table):
-        return "–"
+        return NONE
     if isinstance(value, bool):
         return f"`{value}`".lower()
     if isinstance(value, str):
         return f'`"{value}"`'
     if value is None or (isinstance(value, list | tuple | dict) and not value):
-        return "–"
+        return NONE
     if isinstance(value, float | int):
         return f"`{value:g}`"
     items = list(value)
@@ -146,11 +147,13 @@ def _prose(model: type) -> str:
 def _table(rows: list[Row]) -> str:
     if not rows:
         return ""
-    lines = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    lines = ["| key | value | meaning |", "| --- | --- | --- |"]
     for row in rows:
         value = row.type + (f" in {row.unit}" if row.unit not in ("", "1") else "")
         value += f", {row.range}" if row.range else ""
-        cells = [f"`{row.key}`", value, row.default, row.sentence.replace("``", "`")]
+        if row.default != NONE:
+            value += ", **required**" if row.default == "required" else f", default {row.default}"
+        cells = [f"`{row.key}`", value, row.sentence.replace("``", "`")]
         lines.append("| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

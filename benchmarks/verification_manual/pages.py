@@ -12,6 +12,7 @@ INDEX = "README.md"
 COMMAND = "python benchmarks/verification_manual"
 ROUND_OFF = 1e-9
 EXACT = 1e-4  # up to which deviations of a problem are stated by the largest alone
+MOST = 8  # values of a line
 STATED = ("method", "quantity", "target", "accepted")  # once above a table, where all rows have the same
 
 
@@ -111,6 +112,8 @@ def _exact(one: Problem, rows: list[Row]) -> str:
         of.setdefault(row.what, set()).add(row.target)
     values = {f"{row.what} ({row.by})" if len(of[row.what]) > 1 else row.what: row.target for row in rows}
     targets = [what if target == 0.0 else f"{what}: {number(target)}" for what, target in values.items()]
+    if len(targets) > MOST:
+        targets = [*targets[: MOST - 2], f"and {len(targets) - MOST + 2} more in `records.json`"]
     methods = dict.fromkeys(row.by for row in rows)
     worst = max(rows, key=lambda row: abs(row.deviation))
     where = f", {worst.what}, {worst.by}" if len(methods) > 1 and deviation(worst) != "0" else ""
