@@ -26,7 +26,7 @@ DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
 _MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
-_MOST_EXAMPLES = 3  # of a kind on its page; the others are tested
+_MOST_EXAMPLES = 2  # of a kind on its page; the others are tested
 NONE = "–"
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
