@@ -175,7 +175,7 @@ def pages() -> dict[str, str]:
     found = {key: _page(key, kind, home, users, EXAMPLES) for key, kind in kinds.items()}
     shared = [inner for inner, of in users.items() if len(of) > 1]
     head = "# Tables inside others\n\nKeys of several tables have these tables as values.\n"
-    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared))
+    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared) + _metals(home))
     found["index"] = _index(kinds)
     return found
 
@@ -231,6 +231,7 @@ def _section(model: type[Table], home: Mapping[type[Table], str], heading: str) 
 
 
 def _metals(home: Mapping[type[Table], str]) -> str:
+    """Return the section of the keys that materials of bodies, trusses and beams share."""
     return f"\n## {_heading(PlasticKeys)}\n\n{_prose(PlasticKeys)}\n\n{_table(rows_of(PlasticKeys, home))}"
 
 
