@@ -100,6 +100,10 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
     if "target" in facts:
         facts = {"target value" if head == "target" else head: value for head, value in facts.items()}
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
+    if list(columns)[1:] in (["deviation"], ["target", "deviation"]) and not shown and len(lines) <= MOST:
+        found = "; ".join(f"{what}: {', '.join(cells)}" for what, *cells in lines[1:])
+        stated += f" *{lines[0][0].capitalize()}{', target' * (len(columns) > 2)}, deviation:* {found}."
+        return "\n".join([f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""])
     text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
