@@ -211,7 +211,7 @@ def _page(
             names = ", ".join(f"`{row.key}`" for row in rows if row in several)
             also = f"Keys {names} as [above](#keys-of-several-kinds)" + ("; and:\n\n" if own else ".\n")
             text += f"\n## {word}\n\n{_prose(model)}\n\n{also if names else ''}{_table(own)}"
-            text += _examples(of.get(word, []))
+            text += _examples(of.get(word, [])[:1])
     inner = [x for x, keys in users.items() if keys == [key]]
     return _named(text + "".join(_section(x, home, _heading(x)) for x in inner))
 
