@@ -249,13 +249,7 @@ class Cylindrical(Table):
             raise ValueError(f"fixed must be some of {', '.join(_LOCAL)}, each once, got {shown(self.fixed)}")
 
     def directions(self, points: Array) -> list[Array]:
-        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m.
-
-        Raises
-        ------
-        ScenarioError
-            If a point is on the axis, where nothing is radial.
-        """
+        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m."""
         e = unit_vector(np.array(self.axis))
         arms = points - np.array(self.point)
         across = arms - np.outer(arms @ e, e)
@@ -436,13 +430,7 @@ class Support(Timed):
             )
 
     def on_plane(self, points: Array) -> NDArray[np.bool_]:
-        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none.
-
-        Raises
-        ------
-        ScenarioError
-            If none is.
-        """
+        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none."""
         if self.symmetry is None:
             return np.ones(len(points), bool)
         plane = self.symmetry

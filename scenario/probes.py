@@ -11,7 +11,6 @@ from symplex.fem.outputs.inelastic_probe import OfBonds, OfHinges
 from symplex.fem.outputs.joint_probe import OfJoints
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
-from symplex.scenario.messages import place
 from symplex.scenario.sampling import MOST_FRAMES
 from symplex.scenario.table import Entry, one_of
 
@@ -141,7 +140,7 @@ def wrong_probes(tables: Tables) -> list[str]:
     """Return lines about probes of one name, and those that cannot be reported."""
     lines, seen = [], {}
     for k, table in enumerate(tables.probe):
-        here = place("probe", k, table.name)
+        here = table.here
         key = table.name.casefold()  # some file systems do not distinguish letters of two cases
         if key in seen:
             lines.append(

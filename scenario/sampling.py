@@ -139,11 +139,6 @@ def timeline(tables: Tables) -> Timeline:
 
     Samples are spread evenly over each part, so that each cut is a sample; stages have as many as they are to have.
     Frames at given times are at the samples nearest to them.
-
-    Raises
-    ------
-    ValueError
-        If a stage has fewer samples than parts, or a frame is requested after the end.
     """
     legs: list[RunInterval] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
@@ -239,11 +234,6 @@ def _frames_beyond(tables: Tables, last: RunInterval, every: int) -> int:
     """Return how many frames there are after the last leg of a run until the time to which it goes on.
 
     A frame is kept every so many samples.
-
-    Raises
-    ------
-    ValueError
-        If that is before the end or between two frames, there are too many, or something begins or ends to act there.
     """
     end, until, each = last.end, tables.run.end, every * last.interval
     frames = round((until - end) / each)
