@@ -147,7 +147,10 @@ def gradient(
     own = np.abs(stages.p) if scales is None else np.asarray(scales, float)
     for leg in stages.legs:
         some, until = stages.inside(leg)
-        p, sizes = np.append(stages.p, stages.moved[: leg.conditions]), np.append(own, leg.conditions * [leg.entered.dt])
+        p, sizes = (
+            np.append(stages.p, stages.moved[: leg.conditions]),
+            np.append(own, leg.conditions * [leg.entered.dt]),
+        )
         build_leg = stages.of(leg, partial(_of_own, start, k), partial(_moved, k))
         family = Family(build_leg, p, sizes, "gradient", moves=leg.shift != 0.0)
         known = [name for name in factors if name in family.system.energies]

@@ -203,10 +203,7 @@ def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike |
     dt, one = np.zeros((len(times), len(stages.p))), None
     for leg in stages.legs:
         some, until = stages.inside(leg)
-
-        def moved(p: Array, dt: Array = dt.copy()) -> Array:
-            return times + dt @ (p - stages.p)
-
+        moved = partial(_moved_to_first_order, times, dt.copy(), stages.p)
         family = Family(stages.of(leg, start, moved), stages.p, scales, moves=leg.shift != 0.0)
         method = stages.method(leg, family.state)
         run = DifferentiableRun("tangent", family.system, family.state, method, until, leg)
@@ -231,6 +228,11 @@ def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike |
     numbers = np.array(values), np.array(jacobian)
     of_events = {name: stages.happened[name] for name in happened}, happened, stages.stopped
     return RunTangent(stages.times, *numbers, one.state, one.dq, one.dv, one.dz, one.variation, *of_events)
+
+
+def _moved_to_first_order(times: Array, dt: Array, p0: Array, p: Array) -> Array:
+    """Return times [m] in s for other parameters than p0, by which they have derivatives [m, k]."""
+    return times + dt @ (p - p0)
 
 
 def _first_order(found: RunTangent, p0: Array, t: float, p: Array) -> State:

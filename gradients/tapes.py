@@ -42,7 +42,9 @@ class Tape:
     def begin(self, motion: FixedStepMotion, n: int) -> None:
         """Begin at a checkpoint, from which n steps are kept."""
         self._motion, self._taken, self._steps = motion, [], self._run.steps(motion)
-        self._before: list[Mapping[str, Array]] = []  # checkpoints at the starts of steps that depend on that of the run
+        self._before: list[
+            Mapping[str, Array]
+        ] = []  # checkpoints at the starts of steps that depend on that of the run
 
     def take(self, n: int) -> None:
         """Take n steps."""
