@@ -251,6 +251,7 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
     """Return how parameters change the equations of a step, with the accelerations a [n, dim] at its end."""
     out = np.zeros((*a.shape, len(family)))
     conditions = np.zeros((len(forces.conditions(family.system)), len(family)))
+    carried = None if forces.carried(family.system) is None else np.zeros((2, *out.shape))
     for j, changed in enumerate(family.changed):
         if changed:
             out[..., j] = family.slope_of_forces(j, forces)
@@ -258,7 +259,9 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
             conditions[:, j] = family.slope(j, forces.conditions)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
-    return Change(out, conditions, _variables(family, forces))
+        if carried is not None and (changed.joints or family.masses is not None):
+            carried[..., j] = family.slope(j, forces.carried)  # pyright: ignore[reportArgumentType]
+    return Change(out, conditions, _variables(family, forces), carried)
 
 
 def _variables(family: Family, forces: StepForces) -> dict[str, Array]:

@@ -23,6 +23,7 @@ from symplex.fem.structures import (
 )
 
 METHODS = {"energy-momentum": sx.EnergyMomentum, "midpoint": sx.Midpoint}
+CARRYING = {"newmark": lambda h: sx.Newmark(h, beta=0.25), "generalised-alpha": lambda h: sx.GeneralizedAlpha(h, 0.8)}
 TIMES = np.array([0.1, 0.3])
 
 
@@ -136,10 +137,10 @@ def extrapolated(function, p, j):
     return (4.0 * fine - coarse) / 3.0
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", METHODS | CARRYING)
 @pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
 def test_tangents_are_those_of_runs(case, name):
-    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
 
     def run(p):
         system, state = build(p)
@@ -151,10 +152,12 @@ def test_tangents_are_those_of_runs(case, name):
         assert np.abs(found.jacobian[..., j] - best).max() < 1e-6 * np.abs(best).max(), j
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS] + [("beam", name) for name in CARRYING],
+)
 def test_adjoints_are_those_of_tangents(case, name):
-    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
 
     def cost(state):
@@ -215,7 +218,10 @@ def test_a_linkage_that_is_to_pass_a_point():
 
 
 def test_what_has_none_is_refused_by_name():
-    with pytest.raises(InvalidSystem, match="tangent: GeneralizedAlpha has no derivatives with frames"):
-        sx.tangent(beam, BEAM, sx.GeneralizedAlpha(0.01), TIMES)
+    with pytest.raises(InvalidSystem, match="tangent: explicit Newmark has no derivatives with frames"):
+        sx.tangent(beam, BEAM, sx.Newmark(1e-3), TIMES)
+    for build, p, part in ((pendulum, PENDULUM, "joints"), (heavy, CREEPING["creeping"][1], "a consistent mass")):
+        with pytest.raises(InvalidSystem, match=f"gradient: with {part}, GeneralizedAlpha has tangents only"):
+            sx.gradient(build, p, sx.GeneralizedAlpha(0.01), TIMES, lambda s: (0.0, 0 * s.q, 0 * s.q))
     with pytest.raises(InvalidSystem, match="response_tangent: responses with frames, of which the system has 4"):
         sx.gradients.response_tangent(beam, BEAM, [1.0], forces=np.ones((16, 3)))
