@@ -42,7 +42,7 @@ from symplex.scenario.shells import ShellTable
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable
-from symplex.scenario.table import Entry, Table
+from symplex.scenario.table import Entry
 from symplex.scenario.temperatures import TemperatureTable
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable

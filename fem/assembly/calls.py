@@ -157,9 +157,7 @@ def run_apart(form: Form, calls: Sequence[Call], *gathered: Array) -> Array:
     return out.reshape(form.local_shape(m, k, dim))
 
 
-def _rows_apart(
-    form: Form, calls: Sequence[Call], m: int, k: int, slots: IntArray | None = None
-) -> NDArray[np.int64]:
+def _rows_apart(form: Form, calls: Sequence[Call], m: int, k: int, slots: IntArray | None = None) -> NDArray[np.int64]:
     """Return the rows of calls whose stencils [m, k] have nodes of their own, of numbers and vectors made once."""
     known, name = calls[0].record.call_rows, f"{form.name} apart"
     if slots is None and name in known:
