@@ -294,8 +294,8 @@ class Support(Timed):
     symmetry: Annotated[
         Plane | None,
         Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`, or table `{ point = …, normal = … }`'),
-        "Plane of symmetry, `x = 0`, another one across an axis, or oblique: holds the nodes of the body on it, at the "
-        "start, against displacements across it, and of beams and shells against rotations about axes in it.",
+        "Plane of symmetry: fixes displacements across it of nodes on it at the start, and rotations of beams "
+        "and shells about axes in it.",
     ] = None
     direction: Annotated[
         Triple | None, nonzero(), "Oblique support: nodes do not move along this direction, instead of `components`."
@@ -327,8 +327,7 @@ class Support(Timed):
     ] = None
     baseline: Annotated[
         Literal["none", "rest", "polynomial"],
-        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
-        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+        "Correction of a record of `acceleration` ([accelerograms](../modes.md#accelerograms)).",
     ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None

@@ -196,8 +196,8 @@ class BeamTable(LinesTable):
     extent: Annotated[
         float,
         between(0.01, 1.0),
-        "How far the particles of a node are apart along the beam, relative to what the inertia of its halves of "
-        "elements asks for; with 1 explicit methods take steps four times as long, and frequencies are lower.",
+        "Distance of a node's particles along the beam, relative to the inertia of its halves of elements; with "
+        "1 explicit steps are four times as long, and frequencies lower.",
     ] = 0.25
     mass: Annotated[
         Literal["lumped", "consistent"],

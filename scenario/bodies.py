@@ -301,18 +301,16 @@ class Body(BodyTable, Timed):
     mass: Annotated[Literal["lumped", "consistent"], '`"consistent"` is for implicit integrators.'] = "lumped"
     massless: Annotated[
         Text | None,
-        "A group of nodes without inertia, usually those in contact: their mass goes to the nodes behind them, so "
-        'that contact forces are smooth ([more](../body-contact.md)); for `"energy-momentum"`.',
+        "Group of nodes without inertia, whose mass goes to the nodes behind, for smooth contact forces "
+        '([more](../body-contact.md#sharp-impact-forces-zero-mass-contact-nodes)); for `"energy-momentum"`.',
     ] = None
     quadratic: Annotated[
         bool, "Make linear cells quadratic: `tetra10`, `hexahedron20`, `wedge15`, `pyramid13` with straight edges."
     ] = False
     formulation: Annotated[
         Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None,
-        '`"stabilized"`, the default of hexahedra: one point with hourglass control, free of locking; `"full"`, '
-        'the default of others (formerly `"standard"`); `"mean-dilatation"`, for rubber; `"reduced"`, of '
-        "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
-        "it.",
+        '`"stabilized"` is the default of hexahedra, `"full"` (formerly `"standard"`) of others '
+        "([formulations](../elements.md#formulations)). Elements that a deck names otherwise need it.",
     ] = None
     rigid: Annotated[
         Literal[True] | str | None,

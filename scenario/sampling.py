@@ -36,8 +36,8 @@ class Sampled(Entry):
     samples: Annotated[
         int | None,
         whole(1, 10 * MOST_FRAMES),
-        "How often the motion is evaluated after the start, for rows of the history and of probes: a multiple of "
-        "`frames`, by default 10 × `frames`, but no more than there are steps of `dt`.",
+        "Rows of the history and of probes after the start: a multiple of `frames`, by default 10 × `frames`, "
+        "but no more than steps.",
     ] = None
 
     def _check(self) -> None:
@@ -82,8 +82,7 @@ class Run(Sampled):
     until: Annotated[
         float | None,
         positive("s"),
-        "How far the run goes on, with samples and frames as often as within `duration`, by default that; a "
-        "finished run goes on with `--resume --until T` ([more](../studies.md#extending-a-finished-run)).",
+        "End of an extended run, by default `duration` ([more](../studies.md#extending-a-finished-run)).",
     ] = None
 
     @property

@@ -266,8 +266,8 @@ class ShellTable(BodyTable):
     extent: Annotated[
         float,
         between(0.0, 1.0),
-        "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
-        "explicit methods take far longer steps for thin shells, and frequencies are lower.",
+        "Least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
+        "explicit steps of thin shells are far longer, and frequencies lower.",
     ] = 0.0
     mass: Annotated[
         Literal["lumped", "consistent"],

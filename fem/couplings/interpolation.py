@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
@@ -476,14 +476,14 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
             self._follow()
         return changed
 
-    def follows(self, internal: Mapping[str, Array]) -> bool:
+    def follows(self, gone: Mapping[str, NDArray[np.bool_]]) -> bool:
         """Return whether elements are gone that the points are of (see `Energy.follows`)."""
-        return self.energy.follows(internal)
+        return self.energy.follows(gone)
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
-        """Take which elements there are."""
-        if self.energy.follows(internal):
-            self.energy.follow(internal)
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Take which elements are gone."""
+        if self.energy.follows(gone):
+            self.energy.follow(gone)
             self.list_positions, self._covered = self.list_positions[:0], ()
             self.version += 1
             self._follow()

@@ -119,6 +119,7 @@ def test_a_run_is_resumed_to_the_bit(tmp_path):
     assert at_once.history["total"][-1] == later.history["total"][-1]
 
 
+@pytest.mark.slow
 def test_it_falls_on_a_plane_and_on_another(tmp_path):
     """Contact of all its surface, with an obstacle and between bodies; energy is kept."""
     text = BAR + REDUCED + "translate = [0, 0, 1e-3]\nangular_velocity = [0, 5, 0]\nvelocity = [0, 0, -2]\n"
