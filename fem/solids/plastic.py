@@ -178,17 +178,7 @@ class Plastic(Flowing):
             geometry = hexahedra_of(solid.points, solid.nodes)
             products = HourglassStrains(geometry).linear
             stiffness = matrices_of(moduli_of(geometry, material, undeformed_elasticities(material, None)))
-        self._known = plastic_loops.Metal(
-            nodes=solid.nodes,
-            G=gradients,
-            weights=weights,
-            elastic=elastic,
-            averaged=averaged,
-            constants=constants,
-            points=hardening.points,
-            L=products,
-            KQ=stiffness,
-        )
+        self._known = (gradients, weights, elastic, averaged, constants, hardening.points, products, stiffness)
         self._weights = weights
         numbers = plastic_loops.NUMBERS + hardening.heats
         if hardening.has_back_stress:
@@ -285,8 +275,8 @@ class Plastic(Flowing):
     @cached_property
     def _lanes(self) -> Array | None:
         """∇N [m, 3, k, 8], with the first point again in the place of others; None if steps are not done by lanes."""
-        gradients, n, constants = self._known.G, self._weights.shape[1], self._known.constants
-        special = plastic_loops.closes(constants) or constants[MEAN_NORMAL] or self.hardening.has_back_stress
+        gradients, n = self._known[0], self._weights.shape[1]
+        special = plastic_loops.closes(self._known[4]) or self._known[4][MEAN_NORMAL] or self.hardening.has_back_stress
         if n > EIGHT or special or self.solid.formulation == "stabilized":
             return None
         padded = gradients[:, [*range(n), *[0] * (EIGHT - n)]]
@@ -319,7 +309,7 @@ class Plastic(Flowing):
             return z[..., TEMPERATURE : TEMPERATURE + 1] if self.hardening.heats else None
         if not self.hardening.has_back_stress:
             return None
-        F = np.einsum("eai,egJa->egiJ", q[self.nodes], self._known.G)
+        F = np.einsum("eai,egJa->egiJ", q[self.nodes], self._known[0])
         strain, P = (z[..., first : first + 6][..., _PLACES] for first in (BACK_STRAIN, 0))
         values, axes = np.linalg.eigh(F @ P @ np.swapaxes(F, -1, -2))
         root = np.einsum("...ik,...k,...jk->...ij", axes, values**-0.5, axes)  # of the elastic left stretch, inverse
@@ -331,9 +321,9 @@ class Plastic(Flowing):
         positions: tuple[Array, ...],
         given: tuple[Array, ...],
         last: tuple[Any, ...],
-        our: plastic_loops.Metal | None = None,
+        nodes: IntArray | None = None,
     ) -> None:
-        """Run a kernel over all elements, on their nodes or those of another record.
+        """Run a kernel over all elements, on their nodes or others [m, k].
 
         Raises
         ------
@@ -341,9 +331,9 @@ class Plastic(Flowing):
             If an element is inverted, or has no finite energy or stress.
         """
         arrays = (np.ascontiguousarray(array, float) for array in given)
-        our = our or self._known
-        if not isfinite(sum(self._phases.run(kernel, *arrays, our, *last))):
-            raise self.solid.elements.failure([q[our.nodes] for q in positions])
+        nodes = self.nodes if nodes is None else nodes
+        if not isfinite(sum(self._phases.run(kernel, *arrays, nodes, *self._known, *last))):
+            raise self.solid.elements.failure([q[nodes] for q in positions])
 
     def _scattered(self, local: Array, n: int) -> Array:
         out = np.zeros((n, 3))
@@ -357,8 +347,7 @@ class _Increment(Energy):
 
     def __init__(self, part: Plastic, z: Array):
         self.nodes, self._part, self._z = part.nodes, part, z
-        own = np.arange(part.nodes.size, dtype=np.int32).reshape(part.nodes.shape)
-        self._own = part._known.replace(nodes=own)
+        self._own = np.arange(part.nodes.size, dtype=np.int32).reshape(part.nodes.shape)
 
     def value(self, x: Array) -> Array:
         """Return it [m] in J of elements with nodes at x [m, k, 3]."""
