@@ -43,7 +43,13 @@ class Copyable(Described):
         return _filled(new, copy.deepcopy(state, memo))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Return what a pickle is made of."""
+        """Return what a pickle is made of.
+
+        Raises
+        ------
+        InvalidSystem
+            If a part cannot be pickled, such as a function without a name.
+        """
         reduced = super().__reduce_ex__(protocol)
         for name, part in _functions(_standard(reduced)[2]):
             try:

@@ -12,7 +12,13 @@ _MOST = np.iinfo(np.int32).max
 
 
 def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
-    """Check that indices of nodes, of any shape, are those of n_nodes nodes."""
+    """Check that indices of nodes, of any shape, are those of n_nodes nodes.
+
+    Raises
+    ------
+    InvalidSystem
+        If one is not; ``what`` begins the message.
+    """
     if nodes.size and not np.issubdtype(nodes.dtype, np.integer):
         raise InvalidSystem(f"{what} refers to nodes by numbers of type {nodes.dtype}; indices are integers.")
     if nodes.size and not (nodes.min() >= 0 and nodes.max() < n_nodes):
@@ -20,7 +26,14 @@ def require_nodes(what: str, nodes: NDArray[np.integer], n_nodes: int) -> None:
 
 
 def connectivity(what: str, nodes: Nodes) -> NDArray[np.int32]:
-    """Return indices of nodes, of any shape, as a contiguous array, the given one if it is such."""
+    """Return indices of nodes, of any shape, as a contiguous array, the given one if it is such.
+
+    Raises
+    ------
+    InvalidSystem
+        If they are not whole numbers (a mask, for example), or one is negative or above 2³¹ − 1; ``what`` begins the
+        message.
+    """
     given = _array(what, nodes)
     if given.size and not np.issubdtype(given.dtype, np.integer):
         raise InvalidSystem(f"{what}: nodes must be indices, 0 and up (of a mask, numpy.flatnonzero gives them).")
@@ -32,7 +45,13 @@ def connectivity(what: str, nodes: Nodes) -> NDArray[np.int32]:
 
 
 def node_indices(what: str, nodes: Nodes) -> NDArray[np.int32]:
-    """Return indices of nodes as a new array [m]."""
+    """Return indices of nodes as a new array [m].
+
+    Raises
+    ------
+    InvalidSystem
+        As `connectivity`.
+    """
     return connectivity(what, nodes).flatten()
 
 
@@ -44,7 +63,13 @@ def _array(what: str, nodes: Nodes) -> NDArray:
 
 
 def node_pairs(what: str, pairs: Nodes) -> NDArray[np.int32]:
-    """Return pairs of nodes as a new array [m, 2]."""
+    """Return pairs of nodes as a new array [m, 2].
+
+    Raises
+    ------
+    InvalidSystem
+        As `node_indices`, or if they are no pairs, or a node is paired with itself.
+    """
     given = _array(what, pairs)
     if given.size and (given.ndim != 2 or given.shape[1] != 2):
         raise InvalidSystem(f"{what}: pairs of nodes have shape {given.shape}, expected [m, 2].")
@@ -56,7 +81,13 @@ def node_pairs(what: str, pairs: Nodes) -> NDArray[np.int32]:
 
 
 def distinct_nodes(what: str, nodes: Nodes) -> NDArray[np.int32]:
-    """Return indices of nodes without repetition as a new array [m]."""
+    """Return indices of nodes without repetition as a new array [m].
+
+    Raises
+    ------
+    InvalidSystem
+        As `node_indices`, or if a node is named twice.
+    """
     flat = node_indices(what, nodes)
     if len(np.unique(flat)) < len(flat):
         raise InvalidSystem(f"{what}: nodes must be indices without repetition.")
@@ -64,7 +95,13 @@ def distinct_nodes(what: str, nodes: Nodes) -> NDArray[np.int32]:
 
 
 def require_nodal(owner: object, what: str, x: NDArray[np.float64], least: int, dim: int | None = None) -> None:
-    """Check that x is an array [n, dim] with a row for each node at least: kernels would read beyond it."""
+    """Check that x is an array [n, dim] with a row for each of the first nodes, at least: kernels would read beyond it.
+
+    Raises
+    ------
+    InvalidSystem
+        If it is not, with what it is called in messages: "positions have".
+    """
     if x.ndim != 2 or len(x) < least or x.shape[1] != (dim or min(x.shape[1], 3)):
         called = owner if isinstance(owner, str) else type(owner).__name__
         raise InvalidSystem(f"{called}: {what} shape {x.shape}, expected (n, {dim or 'dim'}) with n at least {least}.")

@@ -34,6 +34,11 @@ class Pattern:
         Row starts and columns (nodes), as in CSR.
     slots : list of int32 [m, k, k]
         For each array of stencils the place in ``indices`` of the coupling of its nodes a and b.
+
+    Raises
+    ------
+    InvalidSystem
+        If a stencil refers to a node that does not exist.
     """
 
     def __init__(self, n_nodes: int, stencils: Sequence[IntArray]):

@@ -28,6 +28,11 @@ def provide_cache() -> None:
 
     To be called before the first kernel is declared, which numba refuses if it finds no place for it. The folder is
     the same for all processes of a user, so that only the first one compiles. Processes started from here use it, too.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written at all.
     """
     if _has_cache():
         return
@@ -44,7 +49,13 @@ def provide_cache() -> None:
 
 
 def cache_folder() -> Path:
-    """Return the folder in which numba keeps the kernels of this room."""
+    """Return the folder in which numba keeps the kernels of this room.
+
+    Raises
+    ------
+    OutputError
+        If nothing can be written at all.
+    """
     provide_cache()
 
     def kernel() -> None:
@@ -54,7 +65,13 @@ def cache_folder() -> Path:
 
 
 def lasting_cache() -> Path:
-    """Return the folder of `cache_folder`, which is to stay for later processes."""
+    """Return the folder of `cache_folder`, which is to stay for later processes.
+
+    Raises
+    ------
+    OutputError
+        If the folder that is named for it cannot be written, or there is none but a temporary one.
+    """
     named, found = os.environ.get(_VARIABLE), cache_folder()
     if named and not Path(named).name.startswith(_TEMPORARY) and Path(named).absolute() not in found.parents:
         raise OutputError(f"{named} cannot be written, to keep compiled kernels in; {_WAY_OUT}.")

@@ -138,7 +138,15 @@ class FormulaCompiler(KernelCompiler):
 
 
 def require_numba() -> None:
-    """Ask for what is private to numba and used here, next to what is imported."""
+    """Ask for what is private to numba and used here, next to what is imported.
+
+    Raises
+    ------
+    AttributeError
+        If something is not there.
+    TypeError
+        If compilers are made with other arguments.
+    """
     needed: list[tuple[object, str]] = [
         (JITCodeLibrary, "_optimize_final_module _finalize_final_module get_pointer_to_function _finalized"),
         (NativeLowering, "run_pass"),

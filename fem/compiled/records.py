@@ -151,6 +151,11 @@ class Record:
     call_rows : dict of str to (int32 [m, k, k] or None, int64 [r, 7])
         Of the calls that read it, by the names of forms, with the places on a pattern that matrices have in them
         (`symplex.fem.assembly.calls.known_rows`). Copies have addresses of their own, and none.
+
+    Raises
+    ------
+    InvalidSystem
+        If a value does not fit its field.
     """
 
     type: ClassVar[RecordType]
