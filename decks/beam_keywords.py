@@ -75,13 +75,13 @@ BEAM_KEYWORDS = {
         "RECT, CIRC (also an ellipse), PIPE, BOX (one thickness), I (symmetric): `section` of `[[beam]]`, with the "
         "direction 1 below it",
         "before steps",
-        Once("section of beams", "ELSET"),
+        Once("section of beams", "ELSET", repeats=True),
     ),
     "BEAMGENERALSECTION": Keyword(
         _take_general_section,
         ("ELSET", "SECTION", "DENSITY"),
         "GENERAL with I12 = 0: `section` of `[[beam]]` by its numbers, all of whose area carries shear",
         "before steps",
-        Once("section of beams", "ELSET"),
+        Once("section of beams", "ELSET", repeats=True),
     ),
 }

@@ -46,16 +46,15 @@ class BeamTables:
         numbers = np.concatenate([[number] for number, kind, _ in geometry.discrete() if kind in BEAMS]).astype(
             np.int64
         )
-        taken = np.zeros(len(numbers), int)
+        has_one = np.zeros(len(numbers), bool)
         kinds: list[tuple[Table, list[int]]] = []
         for section in self._deck.beams:
             inside = np.isin(numbers, geometry.elements([section.elements]))
-            taken += inside
-            for up, members in self._directions(section, numbers[inside]):
+            has_one |= inside
+            for up, members in self._directions(section, numbers[inside]) if inside.any() else ():
                 kinds.append(({"up": up, **self._section(section)}, members))
-        if (taken != 1).any():
-            at = int(np.argmax(taken != 1))
-            raise UnsupportedKeyword(f"element {numbers[at]} has {'two sections' if taken[at] else 'no section'}")
+        if not has_one.all():
+            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
         (first, _), *others = kinds
         return self._units.of_file(name, mesh) | first | geometry.with_parts(["line"], "beams", others)
 

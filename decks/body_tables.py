@@ -83,25 +83,9 @@ class BodyTables:
                 raise UnsupportedKeyword(f"the material '{material.name}' has no density")
 
     def _check_sections(self) -> None:
-        """Raise UnsupportedKeyword if solid elements have no section, or several with different materials."""
+        """Raise UnsupportedKeyword if solid elements have no section."""
         geometry = self._geometry
-        numbers = np.sort(geometry.solids)
-        of_element = np.full(len(numbers), -1)
-        materials: list[tuple[str, str]] = []
-        for section in self._sections:
-            key = section.material.upper(), section.orientation
-            if key not in materials:
-                materials.append(key)
-            inside = np.isin(numbers, geometry.elements([section.elements]))
-            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != materials.index(key)))
-            if len(others):
-                one, other = materials[of_element[others[0]]], key
-                raise UnsupportedKeyword(
-                    f"element {numbers[others[0]]} has two sections, of "
-                    + " and ".join(f"'{name}'" + (f" along '{axes}'" if axes else "") for name, axes in (one, other))
-                )
-            of_element[inside] = materials.index(key)
-        without = numbers[of_element < 0]
+        without = np.setdiff1d(geometry.solids, geometry.elements([section.elements for section in self._sections]))
         if len(without):
             more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
             raise UnsupportedKeyword(f"element {without[0]} has no section{more}")

@@ -91,8 +91,7 @@ class ShellTables:
         geometry = self._geometry
         blocks = geometry.cells(FACES).values()
         numbers = np.concatenate([numbers for numbers, _ in blocks])
-        of_element = np.full(len(numbers), -1)
-        known: list[Section] = []  # by what they say
+        has_one = np.zeros(len(numbers), bool)
         found: list[tuple[Section, float, NDArray[np.int64]]] = []
         for section in self._deck.sections:
             inside = np.isin(numbers, geometry.elements([section.elements]))
@@ -102,18 +101,10 @@ class ShellTables:
                 raise UnsupportedKeyword(
                     f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION"
                 )
-            alike = section._replace(elements="", where=NOWHERE)
-            if alike not in known:
-                known.append(alike)
-            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != known.index(alike)))
-            if len(others):
-                raise UnsupportedKeyword(f"element {numbers[others[0]]} has two sections")
-            new = inside & (of_element < 0)
-            of_element[new] = known.index(alike)
-            if new.any():
-                found += self._by_thickness(section, numbers[new])
-        if (of_element < 0).any():
-            raise UnsupportedKeyword(f"element {numbers[int(np.argmax(of_element < 0))]} has no section")
+            has_one |= inside
+            found += self._by_thickness(section, numbers[inside])
+        if not has_one.all():
+            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
         return found
 
     def _by_thickness(

@@ -153,8 +153,10 @@ class StructureStepWriter:
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
         more = [{**one, "name": f"solid_{one['name']}"} if "name" in one else one for one in held.tables(of_others)]
         tables["support"] += more + self._constraints.held(of_others.supports, self._courses.moves)
+        loads = self._loads(acts)
         tables["joint"] = [*self._joints.tables, *to_ground]
-        if tables["joint"]:  # whose multipliers are for lumped masses
+        tables["coupling"] = self._constraints.couplings()
+        if tables["joint"] or tables["coupling"]:  # whose multipliers are for lumped masses
             tables["body"] = [{key: value for key, value in body.items() if key != "mass"} for body in tables["body"]]
         tables["constraint"] = [*self._constraints.tables(self._stiffest, step.is_static), *self._welds()]
         tables["spring"] = self._springs(acts)
@@ -163,7 +165,6 @@ class StructureStepWriter:
         lightest = None if step.is_static else self._solids.density
         tables["point_mass"] = [*self._constraints.masses(lightest), *self._masses()]
         tables["gravity"] = self._gravity(acts)
-        loads = self._loads(acts)
         of_solids = LoadTables(
             step, self._geometry, self._units, self._courses, self._constraints, self._parts, self._local, {}
         )
@@ -278,28 +279,22 @@ class StructureStepWriter:
             away = on != node or bool(self._offsets.get(on))
             whole = len(given) == 6
             moves = any(value.value for value in given.values())
-            if moves and away:
-                raise UnsupportedKeyword(
-                    f"node {self._geometry.numbers[node]} is moved at a distance from the node of a beam or shell; "
-                    "that is not supported"
-                )
-            if moves and turned is not None and whole and self._moves_altogether(turned):
+            here = moves and turned is not None and whole and not away
+            if here and self._moves_altogether(turned):
                 moved.setdefault(self._moved(turned), []).append(node)
                 continue
-            if moves and turned is not None and whole and not any(turned[c].value for c in range(3)):
+            if here and not any(turned[c].value for c in range(3)):
                 spun.append((node, {c - 3: turned[c] for c in range(3, 6)}))
                 continue
             if moves:  # some coordinates by equations, others held
-                turned = self._by_equations(node, given)
+                turned = self._by_equations(node, given, on if away else None)
             elif turned is None or (away and not whole):
                 place, axes = self._geometry.mesh.points[node], local_axes(self._local, node)
                 try:
                     joints.append(self._joints.hold(on, place, axes, given))
                     continue
                 except UnsupportedKeyword:
-                    if away or (self._step.nonlinear and any(c >= 3 for c in given)):
-                        raise
-                    turned = self._by_equations(node, given)
+                    turned = self._by_equations(node, given, on if away else None)
             letters = ["".join(_AXES[c - first] for c in sorted(turned) if first <= c < first + 3) for first in (0, 3)]
             if any(letters):
                 alike.setdefault((letters[0], letters[1]), []).append(on)
@@ -327,8 +322,10 @@ class StructureStepWriter:
         ((amplitude, number, _),) = {value[1:] for value in given.values() if value.value}
         return tuple(given[c].value for c in range(3)), amplitude, number
 
-    def _by_equations(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+    def _by_equations(self, node: int, given: dict[int, Value], on: int | None = None) -> dict[int, Value]:
         """Add equations for what moves or is oblique to the axes, and return what else is held, by global directions.
+
+        A node that moves at a distance with one of a beam or shell, ``on``, has displacements of its own.
 
         Raises
         ------
@@ -338,8 +335,10 @@ class StructureStepWriter:
         rest: dict[int, Value] = {}
         for component, value in given.items():
             first, axis = component // 3 * 3, local_axes(self._local, node)[component % 3]
-            along = int(np.abs(axis).argmax())
-            if not value.value and abs(axis[along]) > 1.0 - _PARALLEL:
+            along, at = int(np.abs(axis).argmax()), node
+            if on is not None:
+                at = on if component >= 3 else self._rows.follow(on, self._geometry.mesh.points[node])
+            if (at == node or component >= 3) and not value.value and abs(axis[along]) > 1.0 - _PARALLEL:
                 rest[first + along] = value
                 continue
             what = f"node {self._geometry.numbers[node]} of a beam or shell is"
@@ -350,17 +349,16 @@ class StructureStepWriter:
                     raise UnsupportedKeyword(
                         f"{what} moved along time by a support, which is known along the axes only, by displacements"
                     )
-                self._follow(node, along, value._replace(value=value.value * float(np.sign(axis[along]))))
+                self._follow(at, along, value._replace(value=value.value * float(np.sign(axis[along]))))
                 continue
             size = value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
-            self._rows.add({(node, first + i): float(c) for i, c in enumerate(axis)}, size)
+            self._rows.add({(at, first + i): float(c) for i, c in enumerate(axis)}, size)
         return rest
 
     def _follow(self, node: int, component: int, value: Value) -> None:
         """Let a displacement of a node be that of a point which a support moves along time."""
-        points, turns = self._geometry.mesh.points, self._rows.turns
-        mover = len(points) + len(turns)
-        turns[mover] = points[node]
+        points = self._geometry.mesh.points
+        mover = self._rows.add_point(points[node] if node < len(points) else self._rows.turns[node])
         self._rows.add({(node, component): 1.0, (mover, component): -1.0})
         self._movers[mover, component] = value
 
@@ -422,10 +420,12 @@ class StructureStepWriter:
     ) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
         """Return the nodes, with forces and moments [3] of each, that a force and moment [6] on a node act on.
 
+        At a distance from nodes with large rotations forces act on a point that moves with the node.
+
         Raises
         ------
         UnsupportedKeyword
-            If arms turn with large rotations.
+            If a moment is distributed as forces, which would turn.
         """
         shares = next((shares for shares in self._distributed if shares.reference == node), None)
         if shares is not None and np.abs(shares.lost @ wrench).max(initial=0.0) > _PARALLEL * np.abs(wrench).max():
@@ -438,20 +438,22 @@ class StructureStepWriter:
             if shares is None
             else [(on, np.append(m @ wrench, np.zeros(3))) for on, m in shares.of_nodes.items()]
         )
-        follows = shares is not None and bool(wrench[3:].any())
         out: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         for at, forces in found:
             on = self._joints.on.get(at, at)
             arm = self._geometry.mesh.points[at] - self._geometry.mesh.points[on]
             if self._offsets.get(on):
                 arm = arm + self._arm(on)
-            turning = np.cross(arm, forces[:3])
-            follows |= bool(turning.any())
-            out.append((on, forces[:3], forces[3:] + turning))
-        if follows and self._step.nonlinear:
+            turning, none = np.cross(arm, forces[:3]), np.zeros(3)
+            if turning.any() and self._step.nonlinear:
+                out.append((self._rows.follow(on, self._geometry.mesh.points[at]), forces[:3], none))
+                out.append((on, none, forces[3:]))
+            else:
+                out.append((on, forces[:3], forces[3:] + turning))
+        if shares is not None and wrench[3:].any() and self._step.nonlinear:
             raise UnsupportedKeyword(
-                f"forces on node {self._geometry.numbers[node]}, whose arms turn, are not supported with NLGEOM: it is "
-                "at a distance from the nodes of beams or shells on which they act"
+                f"a moment on node {self._geometry.numbers[node]}, which a coupling distributes as forces that turn, is "
+                "not supported with NLGEOM"
             )
         return out
 
@@ -527,7 +529,7 @@ class StructureStepWriter:
         return {"acceleration": total.tolist()} if total.any() else None
 
     def _is_gravity(self, weight: Weight, value: Value) -> bool:
-        if self._parts.names:
+        if self._parts.names or self._constraints.loose:  # which have a mass that means nothing
             return False
         every = {number for number, kind, _ in self._geometry.discrete() if kind == "MASS"}
         masses = every <= {*self._geometry.elements([weight.elements]).tolist()}

@@ -634,11 +634,6 @@ def imported_or_refused(tmp_path, text, **how):
     ("old", "new", "what"),
     [
         ("*SOLID SECTION, ELSET=BAR", "*SOLID SECTION, ELSET=END", "element 1 has no section, nor have 11 others"),
-        (
-            "*BOUNDARY\n",
-            "*MATERIAL, NAME=S\n*ELASTIC\n1e9, .3\n*SOLID SECTION, ELSET=END, MATERIAL=S\n*BOUNDARY\n",
-            "element 13 has two sections, of 'STEEL' and 'S'",
-        ),
         ("*END STEP\n", "*END STEP\n*ELASTIC\n1e9, .3\n", "*ELASTIC: it must be before the first *STEP"),
         ("*STATIC\n", "*STATIC\n*DENSITY\n1.\n", "*DENSITY: it must be before the first *STEP"),
         ("*END STEP\n", "*END STEP\n*BOUNDARY\nRIGHT, 1\n", "*BOUNDARY: it must be before the first *STEP, or inside"),
