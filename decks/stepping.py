@@ -46,6 +46,12 @@ def run_of(step: Step, units: Units) -> tuple[Table, Table]:
     return {"kind": "energy-momentum", "dt": duration}, {"duration": duration, "frames": 1, "samples": 1}
 
 
+def stage_of(step: Step, units: Units) -> Table:
+    """Return the table ``[[stage]]`` of a step."""
+    integrator, run = run_along([step], units) if step.procedure == "static" else run_of(step, units)
+    return {**run, "integrator": integrator}
+
+
 def title_of(deck: Deck, step: Step) -> str:
     """Return the title of the scenario of a step."""
     title = deck.title or "imported deck"
