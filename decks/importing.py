@@ -19,8 +19,7 @@ from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
-from symplex.decks.layers import blocks_of as blocks_of_elements
-from symplex.decks.layers import with_last_sections
+from symplex.decks.layers import blocks_of as blocks_of_elements, with_last_sections
 from symplex.decks.mesh_keywords import SHELLS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import Reading, UnsupportedKeyword

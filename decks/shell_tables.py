@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import NOWHERE, Deck, MaterialData, Section, Step
+from symplex.decks.deck import Deck, MaterialData, Section, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.material_tables import ANY_DENSITY, density_of, require_constants
 from symplex.decks.reading import UnsupportedKeyword

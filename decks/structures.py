@@ -22,6 +22,7 @@ from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.rows import Dof
 from symplex.decks.shell_tables import FACES, ShellTables
 from symplex.decks.state import (
     Acting,
@@ -89,6 +90,12 @@ class StructureStepWriter:
         self._solids = BodyTables(deck, geometry, step, units, mesh, law, self._parts, False, True)
         self._movers: dict[tuple[int, int], Value] = {}  # supports of points that nodes follow
         self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
+        self._shift = BeamTables(deck, geometry, step, units).shift() if self._has("beam") else np.zeros(3)
+        self._shifted = next((own for kind, own in self._bodies.values() if kind == "beam"), set[int]())
+        self._shifted = self._shifted if self._shift.any() else set[int]()
+        if self._shifted and (geometry.in_elements.any() or self._offsets):
+            raise UnsupportedKeyword("beams off their nodes next to solid elements or shells with an offset")
+        self._rows.factors = [self._of_points(row) for row in self._rows.factors]
         if REMARK not in deck.remarks:
             deck.remarks.append(REMARK)
 
@@ -276,7 +283,7 @@ class StructureStepWriter:
                 continue
             on = self._joints.on.get(node, node)
             turned = self._in_global_directions(node, given)
-            away = on != node or bool(self._offsets.get(on))
+            away = on != node or self._is_off(on)
             whole = len(given) == 6
             moves = any(value.value for value in given.values())
             here = moves and turned is not None and whole and not away
@@ -442,7 +449,7 @@ class StructureStepWriter:
         for at, forces in found:
             on = self._joints.on.get(at, at)
             arm = self._geometry.mesh.points[at] - self._geometry.mesh.points[on]
-            if self._offsets.get(on):
+            if self._is_off(on):
                 arm = arm + self._arm(on)
             turning, none = np.cross(arm, forces[:3]), np.zeros(3)
             if turning.any() and self._step.nonlinear:
@@ -452,13 +459,26 @@ class StructureStepWriter:
                 out.append((on, forces[:3], forces[3:] + turning))
         if shares is not None and wrench[3:].any() and self._step.nonlinear:
             raise UnsupportedKeyword(
-                f"a moment on node {self._geometry.numbers[node]}, which a coupling distributes as forces that turn, is "
-                "not supported with NLGEOM"
+                f"a moment on node {self._geometry.numbers[node]}, which a coupling distributes as forces that turn, "
+                "is not supported with NLGEOM"
             )
         return out
 
+    def _is_off(self, node: int) -> bool:
+        """Return whether a node of the deck is not in the middle of its beams or shells."""
+        return node in self._shifted or bool(self._offsets.get(node))
+
+    def _of_points(self, row: dict[Dof, float]) -> dict[Dof, float]:
+        """Return an equation in which displacements of nodes off the middle are those of points there."""
+        points = self._geometry.mesh.points
+        return {
+            (self._rows.follow(n, points[n]) if i < 3 and self._is_off(n) else n, i): c for (n, i), c in row.items()
+        }
+
     def _arm(self, node: int) -> NDArray[np.float64]:
-        """Return the vector from the middle of a shell to the node, of the mean normal there."""
+        """Return the vector from the middle of a beam or shell to the node, of shells along the mean normal there."""
+        if node in self._shifted:
+            return -self._shift
         total = self._normals(node).sum(axis=0)
         return -self._offsets[node] * total / np.linalg.norm(total)
 

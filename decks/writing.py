@@ -239,7 +239,8 @@ class StepWriter:
             )
         if any(one.procedure == "static" and one.number > moved[0].number for one in earlier):
             raise UnsupportedKeyword("a static step after a motion is not supported")
-        if any(one.nonlinear != step.nonlinear for one in earlier) or any(one.rayleigh != step.rayleigh for one in moved):
+        damping = {one.rayleigh for one in [*moved, step]}
+        if len(damping) > 1 or {one.nonlinear for one in earlier} != {step.nonlinear}:
             raise UnsupportedKeyword("motions one after the other must have NLGEOM and damping alike")
         if {one.procedure == "explicit" for one in moved} != {step.procedure == "explicit"}:
             raise UnsupportedKeyword("explicit steps and others, whose masses differ, one after the other")
