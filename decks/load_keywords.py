@@ -216,7 +216,8 @@ LOAD_KEYWORDS = {
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
-        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE: those without thermal strains",
+        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE: those without thermal strains; "
+        "DISPLACEMENT of 0",
         "before or in steps",
     ),
     "TEMPERATURE": Keyword(
