@@ -9,30 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.decks.beam_keywords import BEAMS
-from symplex.decks.deck import BeamSection, Deck, Step
-from symplex.decks.geometry import DeckGeometry
+from symplex.decks.deck import BeamSection
 from symplex.decks.material_tables import density_of
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.units import Units
+from symplex.decks.stepping import OfStep
 
 Table = dict[str, Any]
 _SAME = 1e-9  # by which part numbers and directions may differ that are one
 
 
-class BeamTables:
-    """Writes the table of beams.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    """
-
-    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+class BeamTables(OfStep):
+    """Writes the table of beams."""
 
     def table(self, name: str, mesh: str) -> Table:
         """Return the table ``[[beam]]`` of a name and a file, with a part for each other section or direction.

@@ -207,7 +207,8 @@ CONSTRAINT_KEYWORDS = {
     "KINEMATIC": Keyword(
         _take_kinematic,
         (),
-        "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body",
+        "of a coupling: nodes move with the reference node as a rigid body; with `NLGEOM` solids with a node of a beam "
+        "or shell (`[[coupling]]`), others without rotation",
         _MODEL,
     ),
 }

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import Deck, MaterialData, Section, Step
-from symplex.decks.geometry import DeckGeometry
+from symplex.decks.deck import MaterialData, Section
 from symplex.decks.material_tables import ANY_DENSITY, density_of, require_constants
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import directions, oriented
-from symplex.decks.units import Units
+from symplex.decks.stepping import OfStep
 
 Table = dict[str, Any]
 FACES = ("quad", "triangle")
@@ -24,20 +23,8 @@ _ACROSS = 0.1  # degrees between x and a normal, from which on x gives the direc
 _NEAREST = 0.70  # cosine of the angle between a normal and the axis of an orientation that is across the shell
 
 
-class ShellTables:
-    """Writes the table of shells.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    """
-
-    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+class ShellTables(OfStep):
+    """Writes the table of shells."""
 
     def table(self, name: str, mesh: str) -> Table:
         """Return the table ``[[shell]]`` of a name and a file, with a part for what differs.

@@ -16,12 +16,13 @@ from symplex.decks.body_tables import MOST_VELOCITIES, BodyTables
 from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.constraints import on_turning_nodes, rows_of
 from symplex.decks.courses import Courses
-from symplex.decks.deck import Deck, Spin, Step, Weight
+from symplex.decks.deck import Deck, RigidGroup, Spin, Step, Weight
 from symplex.decks.discrete import Discrete, discrete_of
 from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.rigid import reference_of
 from symplex.decks.rows import Dof
 from symplex.decks.shell_tables import FACES, ShellTables
 from symplex.decks.state import (
@@ -35,8 +36,8 @@ from symplex.decks.state import (
     preload_of,
     require_static_start,
 )
-from symplex.decks.stepping import rayleigh_of, require_few, run_of, title_of
-from symplex.decks.structure_joints import StructureJoints, divided, shares_of
+from symplex.decks.stepping import OfStep, require_few, run_of, title_of
+from symplex.decks.structure_joints import StructureJoints, divided, members_of, shares_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
@@ -52,23 +53,11 @@ REMARK = "beams and shells have large displacements and rotations in all steps, 
 DRILLS = "these have no stiffness about it, and only the part across the normal, which turns, has an effect"
 
 
-class StructureStepWriter:
-    """Writes the tables of one step of a deck of beams and shells.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    mesh : str
-        The file of the mesh.
-    """
+class StructureStepWriter(OfStep):
+    """Writes the tables of one step of a deck of beams and shells."""
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
-        self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
-        self.files: dict[str, str] = {}
+        super().__init__(deck, geometry, step, units, mesh)
         self._bodies = bodies_of(geometry)
         self._refuse()
         self._preload = preload_of(deck, step)
@@ -80,6 +69,8 @@ class StructureStepWriter:
         self._distributed = [shares_of(coupling, geometry) for coupling in of_frames.distributed]
         self._discrete = discrete_of(deck, geometry, nonlinear=True)
         large = step.nonlinear or self._preload > 0
+        self._coupled = [one for one in others.rigid if large and self._turns_with_a_node(one)]
+        others = replace(others, rigid=[one for one in others.rigid if one not in self._coupled])
         self._rows = rows_of(others, geometry, self._local, large, framed=self._nodes)
         self._parts = Parts.of_solids(geometry, SOLIDS)
         framed = {name: own for name, (_, own) in self._bodies.items()}
@@ -162,13 +153,13 @@ class StructureStepWriter:
         tables["support"] += more + self._constraints.held(of_others.supports, self._courses.moves)
         loads = self._loads(acts)
         tables["joint"] = [*self._joints.tables, *to_ground]
-        tables["coupling"] = self._constraints.couplings()
+        tables["coupling"] = [*self._constraints.couplings(), *self._couplings()]
         if tables["joint"] or tables["coupling"]:  # whose multipliers are for lumped masses
             tables["body"] = [{key: value for key, value in body.items() if key != "mass"} for body in tables["body"]]
         tables["constraint"] = [*self._constraints.tables(self._stiffest, step.is_static), *self._welds()]
         tables["spring"] = self._springs(acts)
         tables["dashpot"] = self._dashpots() if self._courses.moves else []
-        tables["damping"] = self._damping()
+        tables["damping"] = self.damping()
         lightest = None if step.is_static else self._solids.density
         tables["point_mass"] = [*self._constraints.masses(lightest), *self._masses()]
         tables["gravity"] = self._gravity(acts)
@@ -214,6 +205,25 @@ class StructureStepWriter:
         given += [] if (young := self._solids.stiffest) is None else [young]
         return max(given, default=None)
 
+    def _turns_with_a_node(self, rigid: RigidGroup) -> bool:
+        """Return whether a rigid body or coupling is of nodes of solids only, to a node of a beam or shell."""
+        if not rigid.reference or rigid.rotation or rigid.axes or len(rigid.components) < 3:
+            return False
+        return reference_of(rigid, self._geometry) in self._nodes and self._nodes.isdisjoint(
+            members_of(rigid, self._geometry)
+        )
+
+    def _couplings(self) -> list[Table]:
+        """Return tables ``[[coupling]]`` of nodes of solids that turn with nodes of beams and shells."""
+        found: list[Table] = []
+        for rigid in self._coupled:
+            node = reference_of(rigid, self._geometry)
+            group = self._geometry.point_group(members_of(rigid, self._geometry), f"coupled_{len(found) + 1}")
+            (to,) = self._places([node], f"node_{self._geometry.numbers[node]}")
+            table = {"name": f"coupling_{len(found) + 1}", "body": SOLIDS, "group": group}
+            found.append(table | {"to": to["body"], "to_group": to["group"]})
+        return found
+
     def _welds(self) -> list[Table]:
         """Return equations that give nodes of beams or shells, and of solids, the displacement of each other."""
         found: list[Table] = []
@@ -244,18 +254,12 @@ class StructureStepWriter:
         UnsupportedKeyword
             If a node is on no element.
         """
-        left, found = {*nodes}, list[Table]()
-        for body, (_, own) in self._bodies.items():
-            inside = sorted(left & own)
-            if inside:
-                found.append({"body": body, "group": self._geometry.point_group(inside, name)})
-                left -= own
-        known = {*self._constraints.loose}
-        if unknown := [node for node in left if node not in known and not self._geometry.in_elements[node]]:
+        nodes, known = {*nodes}, self._nodes | {*self._constraints.loose}
+        if unknown := [node for node in nodes - known if not self._geometry.in_elements[node]]:
             raise UnsupportedKeyword(
                 f"node {self._geometry.numbers[min(unknown)]} is on no beam and no shell, but held, loaded or heavy"
             )
-        return found + (self._constraints.places(left, name) if left else [])
+        return self._constraints.places(nodes, name)
 
     def _on_shell(self, node: int) -> bool:
         """Return whether a node is on shells only."""
@@ -625,12 +629,6 @@ class StructureStepWriter:
             for name, pairs, c in self._discrete.dashpots
             for number, pair in enumerate(pairs, start=1)
         ]
-
-    def _damping(self) -> list[Table]:
-        """Return Rayleigh damping of the material, in motions."""
-        used = self._deck.used()["material"]
-        materials = [material for name, material in self._deck.materials.items() if name in used]
-        return rayleigh_of(self._step, materials, self._units)
 
     def _velocities(self) -> list[Table]:
         """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""

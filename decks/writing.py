@@ -29,7 +29,7 @@ from symplex.decks.state import (
     require_static_start,
     still_in_all,
 )
-from symplex.decks.stepping import rayleigh_of, require_few, run_along, run_of, stage_of, title_of
+from symplex.decks.stepping import OfStep, require_few, run_along, run_of, stage_of, title_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
@@ -39,29 +39,11 @@ _RUBBING = 10  # increments of a static step with friction, at least
 _LARGE = "steps without NLGEOM whose metal flows are computed with large strains: their results differ by the strain"
 
 
-class StepWriter:
-    """Writes the tables of one step.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    mesh : str
-        The file of the mesh.
-
-    Attributes
-    ----------
-    files : dict of str to str
-        Files that the tables name, by their names.
-    """
+class StepWriter(OfStep):
+    """Writes the tables of one step of a deck of solid elements."""
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        self._name = mesh.removesuffix(".mesh.inp")
-        self.files: dict[str, str] = {}
+        super().__init__(deck, geometry, step, units, mesh)
         self._local = local_directions(deck, geometry)
         chained = self._is_chained()
         self._preload = 0 if chained else preload_of(deck, step)
@@ -124,7 +106,7 @@ class StepWriter:
         static = (step.procedure == "static" and self._path is None) or self._preload
         tables: Table = {"title": title_of(self._deck, step), "body": self._body.tables()}
         nodes = {name: self._parts.nodes(name) for name in self._parts.names}
-        tables["temperature"] = heat.tables(nodes, f"{self._name}-{step.number}")
+        tables["temperature"] = heat.tables(nodes, f"{self._file.removesuffix('.mesh.inp')}-{step.number}")
         self.files = heat.files
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
@@ -144,7 +126,7 @@ class StepWriter:
         tables["pretension"] = self._constraints.pretensions(self._body.stiffest, step.is_static)
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
-        tables["damping"] = self._damping()
+        tables["damping"] = self.damping("strain-rate" if step.nonlinear else "initial")
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
         tables["velocity"] = self._body.velocities() if self._courses.moves else []
         tables["gravity"] = self._loads.gravity(acts)
@@ -245,10 +227,3 @@ class StepWriter:
         if {one.procedure == "explicit" for one in moved} != {step.procedure == "explicit"}:
             raise UnsupportedKeyword("explicit steps and others, whose masses differ, one after the other")
         return True
-
-    def _damping(self) -> list[Table]:
-        """Return Rayleigh damping: of the material, or of modes, in motions."""
-        step = self._step
-        stiffness = "strain-rate" if step.nonlinear else "initial"
-        found = rayleigh_of(step, self._deck.materials.values(), self._units)
-        return [table | ({"stiffness": stiffness} if table["beta"] else {}) for table in found]

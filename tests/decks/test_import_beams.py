@@ -238,6 +238,28 @@ def test_a_beam_on_a_solid_bends_as_a_cantilever(tmp_path, kind):
     assert np.abs(first - of_solid).max() < 1e-3 * np.abs(first).max()
 
 
+def test_a_beam_on_a_solid_turns_with_it_with_nlgeom(tmp_path):
+    """Kinematic couplings are ``[[coupling]]``: the same cantilever, far bent, but for the block, which is stiff."""
+    coupling = "*COUPLING, REF NODE=1, SURFACE=FACE, CONSTRAINT NAME=C\n*KINEMATIC\n"
+    load = STATIC.format("5, 3, 5000.")
+    found = imported(tmp_path, NODES + LINES + BOX + FLAT + STEEL + BLOCK + HELD + coupling + load)
+    assert not found.missed, found.report()
+    assert "[[coupling]]" in found.scenarios[1].read_text()
+    problem = Scenario.read(found.scenarios[1]).build()
+    beam, q = problem.beams["beams"], problem.state.q
+    frames, own = beam.structure.frames, beam.own(q)
+    u = frames.centers(own) - frames.centers(beam.structure.points)
+    clamped, *_ = at_rest(tmp_path, NODES + LINES + BOX + FLAT + STEEL + CLAMP + load)
+    assert u[4, 2] > 0.2
+    assert_allclose(u[4], clamped[4], rtol=5e-3, atol=1e-9)
+    # The nodes of the side are where the node of the beam has them, as if rigid.
+    end = int(np.flatnonzero(found.bodies["beams"] == 1)[0])
+    turn = frames.rotations(beam.structure.points, own)[end]
+    side = problem.mesh.nodes_of("solids")[np.isin(found.bodies["solids"], [12, 13, 16, 17])]
+    points = problem.mesh.points[side] - frames.centers(beam.structure.points)[end]
+    assert np.abs(q[side] - frames.centers(own)[end] - points @ turn.T).max() < 1e-9
+
+
 def test_nodes_are_moved_in_part_and_linked_by_equations(tmp_path):
     """The end moves by 2 mm across; then an equation gives the middle half the rotation of the end."""
     text = NODES + LINES + BOX + FLAT + STEEL + CLAMP
