@@ -99,13 +99,6 @@ class SolidElements(Copyable):
         How many elements a chunk has.
     slab : int32 [m], optional
         To be set before anything is computed, where elements are some of a larger mesh (see `Blocks`).
-
-    Raises
-    ------
-    MeshError
-        If an undeformed element has no positive volume everywhere.
-    InvalidSystem
-        If elements are stabilized and the undeformed material has no positive stiffness.
     """
 
     slab: NDArray[np.int32] | None = None

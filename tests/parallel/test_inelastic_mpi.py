@@ -177,6 +177,7 @@ def flow(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_two_ranks_flow_break_and_erode_as_one_process(flow):
     done = run(2, flow, "flow.toml", "--output", "two", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
