@@ -28,7 +28,7 @@ import numpy as np
 
 import symplex as sx
 from symplex.fem.assembly.pattern import Array
-from symplex.parallel.member import Member
+from symplex.parallel.member import Counts, Failure, Member
 
 SCENARIO = """
 [[body]]
@@ -70,10 +70,10 @@ class Steps:
     take = Member.steps
 
 
-def steps(member: Member, number: int, parts: int = 1) -> object:
+def steps(self: Member, number: int, parts: int = 1) -> Failure | Counts:
     """Take steps on one rank, and count them with their time."""
     start = process_time()
-    found = Steps.take(member, number, parts)
+    found = Steps.take(self, number, parts)
     Steps.number, Steps.seconds = Steps.number + number * parts, Steps.seconds + process_time() - start
     return found
 

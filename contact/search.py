@@ -199,7 +199,7 @@ def _search(
     sides = [primitives[first]] if same else [primitives[first], primitives[second]]
     boxed = [boxes_within(nodes, bodies, q0, q1, distance, regions, near) for nodes, bodies in sides]
     if around is not None:
-        own = [around[nodes].any(axis=1) for nodes, _ in sides]
+        own = [np.asarray(around[nodes].any(axis=1)) for nodes, _ in sides]
         boxed = _within_reach(boxed, own)
         # What is not sought is as of other bodies, of which no two are paired.
         sides = [
