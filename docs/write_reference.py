@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from symplex.base.quantities import Quantity
 from symplex.scenario.methods import IntegratorTable, MethodKey
+from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.reading import fields_of
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Kind, Tables, kinds_of
@@ -24,7 +25,8 @@ from symplex.scenario.tables import Kind, Tables, kinds_of
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
-_MOST_WORDS = 14  # of a Literal in the column of types
+_MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
+_MOST_EXAMPLES = 3  # of a kind on its page; the others are tested
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
 
@@ -107,6 +109,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, float | int):
         return f"`{value:g}`"
     items = list(value)
+    if len(items) > _MOST_ITEMS:
+        return f"the first {len(items)}"
     return f"`[{', '.join(_shown(x).strip('`') for x in items)}]`"
 
 
@@ -134,21 +138,25 @@ def _prose(model: type) -> str:
     text = inspect.cleandoc(model.__doc__ or "")
     text = re.split(r"\n(?:Parameters|Attributes|Examples|Raises|Notes|References)\n-+\n", f"\n{text}")[0].strip()
     text = re.sub(r":(?:cite|math):?\w*:?`[^`]*`", "", text)
+    if issubclass(model, IntegratorTable):
+        text = text.split("\n\n")[0]  # the rest is in the reference of Python, and on the page of the method
     return text.replace("``", "`")
 
 
 def _table(rows: list[Row]) -> str:
     if not rows:
         return ""
-    lines = ["| key | type | unit | range | default | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
     for row in rows:
-        cells = [f"`{row.key}`", *row[1:-1], row.sentence.replace("``", "`")]
+        value = row.type + (f" in {row.unit}" if row.unit not in ("", "1") else "")
+        value += f", {row.range}" if row.range else ""
+        cells = [f"`{row.key}`", value, row.default, row.sentence.replace("``", "`")]
         lines.append("| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _examples(examples: list[str]) -> str:
-    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples)
+    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples[:_MOST_EXAMPLES])
 
 
 def pages() -> dict[str, str]:
@@ -185,19 +193,42 @@ def _page(
         text += f"\n`kind` is one of {', '.join(f'[`{word!r}`](#{_anchor(word)})' for word in models)}.\n".replace(
             "'", '"'
         )
+        if key == "integrator":
+            text += "\nOrder, conservation and the page of each method: [integrators](../integrators.md).\n"
         every = [rows_of(model, home) for model in models.values()]
         common = [row for row in every[0] if all(row in rows for rows in every)]
+        several = [row for row in dict.fromkeys(row for rows in every for row in rows) if _in(row, every) > 1]
+        several = [row for row in several if row not in common or len(common) < 2]
         if len(common) > 1:
             text += f"\n## Keys of all kinds\n\n{_table(common)}"
+        if several:
+            text += f"\n## Keys of several kinds\n\n{_table(several)}"
         for (word, model), rows in zip(models.items(), every, strict=True):
-            own = [row for row in rows if row not in common or len(common) < 2]
-            text += f"\n## {word}\n\n{_prose(model)}\n\n{_table(own)}{_examples(of.get(word, []))}"
+            own = [row for row in rows if _in(row, every) == 1]
+            names = ", ".join(f"`{row.key}`" for row in rows if row in several)
+            also = f"Keys {names} as [above](#keys-of-several-kinds)" + ("; and:\n\n" if own else ".\n")
+            text += f"\n## {word}\n\n{_prose(model)}\n\n{also if names else ''}{_table(own)}"
+            text += _examples(of.get(word, []))
     inner = [x for x, keys in users.items() if keys == [key]]
     return _named(text + "".join(_section(x, home, _heading(x)) for x in inner))
 
 
+def _in(row: Row, every: list[list[Row]]) -> int:
+    return sum(row in rows for rows in every)
+
+
 def _section(model: type[Table], home: Mapping[type[Table], str], heading: str) -> str:
-    return f"\n## {heading}\n\n{_prose(model)}\n\n{_table(rows_of(model, home))}"
+    rows = rows_of(model, home)
+    if issubclass(model, PlasticKeys):
+        rows = [row for row in rows if row not in rows_of(PlasticKeys, home)]
+        also = f"Also the [keys of metals]({SHARED}.md#{_anchor(_heading(PlasticKeys))}).\n\n"
+    else:
+        also = ""
+    return f"\n## {heading}\n\n{_prose(model)}\n\n{also}{_table(rows)}"
+
+
+def _metals(home: Mapping[type[Table], str]) -> str:
+    return f"\n## {_heading(PlasticKeys)}\n\n{_prose(PlasticKeys)}\n\n{_table(rows_of(PlasticKeys, home))}"
 
 
 def _index(kinds: Mapping[str, Kind]) -> str:

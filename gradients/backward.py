@@ -73,14 +73,24 @@ class Backward:
         self.take(by_g, forces, step.a1, range(len(self._parameters)))
         np.maximum(self._largest, (norm(self.by.q), norm(self.by.v)), out=self._largest)
 
-    def follow(self, after: Backward) -> None:
-        """Begin where a later run has come to, with what it has found."""
-        zero = np.zeros_like(after.by.q)
+    def follow(self, after: Backward) -> float:
+        """Begin where a later run has come to; return the derivative by the time of a condition that is between."""
+        zero, k = np.zeros_like(after.by.q), len(self._parameters)
         self.by = Variation(after.by.q, after.by.v, zero, zero, after.by.z)
-        self._parameters += after._parameters
+        self._parameters += after._parameters[:k]
         self.mass += after.mass
         self._added, self._largest = after._added, after._largest
         self.factors = after.factors | {name: one + after.factors.get(name, 0.0) for name, one in self.factors.items()}
+        return float(after._parameters[k:].sum())
+
+    def end_by(self, by: Variation, parameters: Array) -> None:
+        """Take the derivatives by the state at a time that is fixed, and add those by parameters."""
+        self.by = by
+        self._parameters += parameters
+
+    def add_time(self, rates: Variation) -> None:
+        """Add those by the time of the start, by which the end of a step has rates."""
+        self._parameters += self.by.dot(rates) * self.family.dt
 
     def add_explicit(self, loop: ExplicitLoop) -> None:
         """Add what a compiled loop over explicit steps has found."""
@@ -117,14 +127,19 @@ class Backward:
     def begin_of_run(self, start: Mapping[str, Array]) -> None:
         """Go through the accelerations at the start."""
         state, system, q = self.family.state, self._system, start["q"]
+        v, by_a, moves = start["v"], self.by.a + self.by.own, np.flatnonzero(self.family.dt)
+        for j in moves:
+            held = self.family.slope_at_start(j, lambda one, t: one.held(t, v))
+            a = self.family.slope_at_start(j, lambda one, t: one.accelerations_at(t, q, v, state.internal))
+            self._parameters[j] += float(np.sum(self.by.v[..., 0] * held) + np.sum(by_a[..., 0] * a))
         self.by = by = self.by._replace(v=np.where(system.fixed[..., None], 0.0, self.by.v))  # supports have their own
         if system.frames is not None:
             return  # of methods that carry none
-        linear = LinearAccelerations(system, state.t, q, start["v"])
-        by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by.a + by.own))
+        linear = LinearAccelerations(system, state.t, q, v)
+        by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by_a))
         at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
-        everything = range(len(self._parameters))
-        self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], everything)
+        others = np.setdiff1d(range(len(self._parameters)), moves)
+        self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], others)
         by_v = np.where(system.fixed[..., None], 0.0, by_v)
         self.by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
         if at is not None:

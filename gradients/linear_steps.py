@@ -48,6 +48,16 @@ class Variation(NamedTuple):
     own: Array
     z: Mapping[str, Array] = MappingProxyType({})
 
+    def plus(self, more: Variation, times: Array) -> Variation:
+        """Return the sum with one direction [..., 1] times numbers [k]."""
+        z = {name: one + more.z[name] * times for name, one in self.z.items()}
+        return Variation(*(one + other * times for one, other in zip(self[:4], more[:4], strict=True)), z)
+
+    def dot(self, other: Variation) -> float:
+        """Return the sum of products of one direction [..., 1] with another one."""
+        z = sum(float(np.sum(one * other.z[name])) for name, one in self.z.items())
+        return z + sum(float(np.sum(one * two)) for one, two in zip(self[:4], other[:4], strict=True))
+
 
 class Names(NamedTuple):
     """The names of parts of a system, by the kinds of these."""

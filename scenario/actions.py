@@ -249,13 +249,7 @@ class Cylindrical(Table):
             raise ValueError(f"fixed must be some of {', '.join(_LOCAL)}, each once, got {shown(self.fixed)}")
 
     def directions(self, points: Array) -> list[Array]:
-        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m.
-
-        Raises
-        ------
-        ScenarioError
-            If a point is on the axis, where nothing is radial.
-        """
+        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m."""
         e = unit_vector(np.array(self.axis))
         arms = points - np.array(self.point)
         across = arms - np.outer(arms @ e, e)
@@ -300,8 +294,8 @@ class Support(Timed):
     symmetry: Annotated[
         Plane | None,
         Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`, or table `{ point = …, normal = … }`'),
-        "Plane of symmetry, `x = 0`, another one across an axis, or oblique: holds the nodes of the body on it, at the "
-        "start, against displacements across it, and of beams and shells against rotations about axes in it.",
+        "Plane of symmetry: fixes displacements across it of nodes on it at the start, and rotations of beams "
+        "and shells about axes in it.",
     ] = None
     direction: Annotated[
         Triple | None, nonzero(), "Oblique support: nodes do not move along this direction, instead of `components`."
@@ -333,8 +327,7 @@ class Support(Timed):
     ] = None
     baseline: Annotated[
         Literal["none", "rest", "polynomial"],
-        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
-        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+        "Correction of a record of `acceleration` ([accelerograms](../modes.md#accelerograms)).",
     ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
@@ -439,13 +432,7 @@ class Support(Timed):
             )
 
     def on_plane(self, points: Array) -> NDArray[np.bool_]:
-        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none.
-
-        Raises
-        ------
-        ScenarioError
-            If none is.
-        """
+        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none."""
         if self.symmetry is None:
             return np.ones(len(points), bool)
         plane = self.symmetry

@@ -294,18 +294,16 @@ class Body(Timed):
     mass: Annotated[Literal["lumped", "consistent"], '`"consistent"` is for implicit integrators.'] = "lumped"
     massless: Annotated[
         Text | None,
-        "A group of nodes without inertia, usually those in contact: their mass goes to the nodes behind them, so "
-        'that contact forces are smooth ([more](../body-contact.md)); for `"energy-momentum"`.',
+        "Group of nodes without inertia, whose mass goes to the nodes behind, for smooth contact forces "
+        '([more](../body-contact.md#sharp-impact-forces-zero-mass-contact-nodes)); for `"energy-momentum"`.',
     ] = None
     quadratic: Annotated[
         bool, "Make linear cells quadratic: `tetra10`, `hexahedron20`, `wedge15`, `pyramid13` with straight edges."
     ] = False
     formulation: Annotated[
         Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None,
-        '`"stabilized"`, the default of hexahedra: one point with hourglass control, free of locking; `"full"`, '
-        'the default of others (formerly `"standard"`); `"mean-dilatation"`, for rubber; `"reduced"`, of '
-        "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
-        "it.",
+        '`"stabilized"` is the default of hexahedra, `"full"` (formerly `"standard"`) of others '
+        "([formulations](../elements.md#formulations)). Elements that a deck names otherwise need it.",
     ] = None
     rigid: Annotated[
         Literal[True] | str | None,
@@ -443,13 +441,7 @@ class Body(Timed):
 
 
 def mesh_of(body: Body, folder: Path) -> Mesh:
-    """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder.
-
-    Raises
-    ------
-    MeshError
-        If it cannot be read, or not be computed with.
-    """
+    """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder."""
     mesh, called = body.mesh.mesh(body.scale, folder, 2 if body.quadratic else 1)
     mesh = _with_regions(mesh, body.mesh.regions)
     formulations = mesh.formulations
@@ -510,13 +502,7 @@ def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> M
 
 
 def elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
-    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
-
-    Raises
-    ------
-    MeshError
-        If the group does not exist, or there are no elements, or other volume cells.
-    """
+    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it."""
     known = [element.kind for element in SOLIDS]
     if group is None:
         kinds = mesh.volume_types
@@ -536,13 +522,7 @@ def elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
 
 
 def _without(mesh: Mesh, group: str, name: str) -> Mesh:
-    """Return a mesh without the elements of a group.
-
-    Raises
-    ------
-    MeshError
-        If there is no such group, it has no elements, or all.
-    """
+    """Return a mesh without the elements of a group."""
     if group not in mesh.groups:
         raise MeshError(f"rigid: group '{group}' is not in body '{name}'; it has: {', '.join(mesh.groups) or 'none'}.")
     members = mesh.cell_groups.get(group, {})
@@ -571,13 +551,7 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
 
 
 def require_materials(body: Body, mesh: Mesh, called: str) -> None:
-    """Check that each element of a body has one material: that the groups of its materials cover it exactly.
-
-    Raises
-    ------
-    MeshError
-        If a group does not exist or has no elements, or elements are in none or in several of them.
-    """
+    """Check that each element of a body has one material: that the groups of its materials cover it exactly."""
     groups = [group for group in body.material_of_group if group is not None]
     counts = {kind: np.zeros(len(mesh.cells[kind]), int) for kind in mesh.volume_types}
     for group in groups:
@@ -609,11 +583,6 @@ def require_conforming(mesh: Mesh, called: str) -> None:
     """Check that quadrilateral faces of elements meet no triangular ones.
 
     Between tetrahedra and hexahedra that share nodes only, faces would part; pyramids go between them.
-
-    Raises
-    ------
-    MeshError
-        If two corners of a triangular face on the boundary are opposite corners of a quadrilateral one.
     """
     if len(mesh.volume_types) < 2:
         return

@@ -47,13 +47,7 @@ class CyclicTable(Entry):
     ] = None
 
     def symmetry(self, mesh: Mesh, points: Array) -> CyclicSymmetry:
-        """Return the symmetry of the groups of a mesh, of all nodes at points [n, 3] in m at the start.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem
-            If there is no such group, or the sides do not fit.
-        """
+        """Return the symmetry of the groups of a mesh, of all nodes at points [n, 3] in m at the start."""
         low, high = (group_in(mesh, self.body, group) for group in (self.low, self.high))
         try:
             triangles = Surface.of(mesh, low).triangles
@@ -75,13 +69,7 @@ class CyclicTable(Entry):
 
 
 def whole_symmetry(tables: Sequence[CyclicTable], mesh: Mesh, points: Array) -> CyclicSymmetry:
-    """Return the symmetry of all bodies of a sector.
-
-    Raises
-    ------
-    ScenarioError, InvalidSystem
-        If tables have other axes or numbers of sectors, there is no such group, or the sides do not fit.
-    """
+    """Return the symmetry of all bodies of a sector."""
     first, found = tables[0], [table.symmetry(mesh, points) for table in tables]
     odd = [one for one in tables if (one.sectors, one.axis, one.point) != (first.sectors, first.axis, first.point)]
     if odd:

@@ -259,13 +259,7 @@ class JointTable(Timed):
 
 
 def particles_of(world: Builder, name: str, at: Triple | None, group: str | None) -> IntArray:
-    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such node, or the rigid body does not move freely or is none of four particles.
-    """
+    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group."""
     if (framed := world.inertia.framed.get(name)) is not None:
         return framed.particles[node_of_frame(framed.mesh, name, at, group)]
     if group:
@@ -285,13 +279,7 @@ def particles_of(world: Builder, name: str, at: Triple | None, group: str | None
 
 
 def node_of_frame(mesh: Mesh, name: str, at: Triple | None, group: str | None) -> int:
-    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none, or its group has several.
-    """
+    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node."""
     if group is None:
         if at is None:
             raise ScenarioError(f"'{name}' has many nodes; give at, the place of one, or a group of one node.")

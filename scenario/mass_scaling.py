@@ -44,13 +44,7 @@ class MassScalingTable(Entry):
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
 
     def applies_to(self, body: Body) -> bool:
-        """Return whether a body is scaled.
-
-        Raises
-        ------
-        ScenarioError
-            If it is meant, but has a consistent mass.
-        """
+        """Return whether a body is scaled."""
         if self.bodies is not None and body.name not in self.bodies:
             return False
         if body.mass == "consistent":

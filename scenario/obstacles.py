@@ -269,13 +269,7 @@ class SplineTable(_ObstacleTable):
         return self.translate
 
     def grid(self, folder: Path) -> Array:
-        """Return its points [r, c, 3] in m, without the translation; files are looked for in a folder.
-
-        Raises
-        ------
-        ScenarioError
-            If a file cannot be read, or a formula has no value.
-        """
+        """Return its points [r, c, 3] in m, without the translation; files are looked for in a folder."""
         if self.points is not None:
             return np.array(self.points)
         if self.file is not None and self.rows is not None:

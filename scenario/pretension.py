@@ -64,13 +64,7 @@ class PretensionTable(Entry):
         return f"{self.name}_back", f"{self.name}_front"
 
     def cut(self, mesh: Mesh) -> Mesh:
-        """Return the mesh of the body cut, with the nodes on both sides as groups.
-
-        Raises
-        ------
-        MeshError, ScenarioError
-            If there is nothing to cut, or no such group.
-        """
+        """Return the mesh of the body cut, with the nodes on both sides as groups."""
         taken = [name for name in self._sides if name in mesh.groups]
         if taken:
             raise ScenarioError(f"'{self.body}' has a group '{taken[0]}' already; give the section another name.")

@@ -30,11 +30,6 @@ class Keys:
     ----------
     given_keys : set of str
         The fields that are given.
-
-    Raises
-    ------
-    ValueError
-        With a line for each mistake in the values by key.
     """
 
     given_keys: set[str]

@@ -95,13 +95,6 @@ class RigidTable(RigidMotionTable):
         """Return the rigid body where it is at the start; files are looked for in a folder.
 
         Its mass is 1 kg unless it moves freely: what follows its nodes then does not depend on it.
-
-        Raises
-        ------
-        MeshError
-            If the mesh cannot be read, has no surface, or bounds no volume where a mass needs one.
-        InvalidSystem
-            If its mass is that of no body.
         """
         mesh, called = self.mesh.mesh(self.scale, folder)
         points, triangles = _surface_of(mesh, self.group, called)

@@ -147,13 +147,7 @@ class ShellMaterial(SectionMaxwellKeys):
             raise ValueError("shear_moduli go with moduli, and moduli need them")
 
     def material(self) -> NeoHookean | Orthotropic:
-        """Return it.
-
-        Raises
-        ------
-        InvalidSystem
-            If the constants are not those of a stable material.
-        """
+        """Return it."""
         if self.young is not None:
             return NeoHookean.from_young(self.young, self.poisson, self.density)
         assert self.moduli is not None
@@ -196,13 +190,7 @@ class ShellPropertiesTable(Table):
     mass: Annotated[float, positive("kg/m²"), "Of each unit of area, spread over the thickness."]
 
     def properties(self) -> ShellProperties:
-        """Return them.
-
-        Raises
-        ------
-        InvalidSystem
-            If stiffnesses are not positive.
-        """
+        """Return them."""
         matrices = self.membrane, self.coupling, self.bending
         A, B, D = (np.array([[a, b, d], [b, c, e], [d, e, f]]) for a, b, c, d, e, f in matrices)
         s11, s12, s22 = self.shear
@@ -281,8 +269,8 @@ class ShellTable(Entry):
     extent: Annotated[
         float,
         between(0.0, 1.0),
-        "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
-        "explicit methods take far longer steps for thin shells, and frequencies are lower.",
+        "Least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
+        "explicit steps of thin shells are far longer, and frequencies lower.",
     ] = 0.0
     mass: Annotated[
         Literal["lumped", "consistent"],
@@ -358,15 +346,7 @@ class ShellTable(Entry):
         return of_layers + [table.material for table in (self, *self.parts) if table.material is not None]
 
     def properties_of_parts(self) -> list[ShellProperties]:
-        """Return what it, and then each of its parts, has for each unit of its area.
-
-        Raises
-        ------
-        InvalidSystem
-            If a material is not stable.
-        ScenarioError
-            If a part has a thickness without a material, or the other way round, as a shell of layers has none.
-        """
+        """Return what it, and then each of its parts, has for each unit of its area."""
         return [self._properties(self), *(self._properties(part) for part in self.parts)]
 
     def _properties(self, part: ShellTable | ShellPartTable) -> ShellProperties:
@@ -387,15 +367,7 @@ class ShellTable(Entry):
         return ShellProperties.uniform(thickness, material.material())
 
     def structure(self, mesh: Mesh, jointed: IntArray) -> Shells:
-        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints.
-
-        Raises
-        ------
-        InvalidSystem, MeshError
-            If an element is degenerate, or a material is not stable.
-        ScenarioError
-            If a part has no faces, or some that another one has.
-        """
+        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints."""
         tables = (self, *self.parts)
         names = [str(k) for k in range(len(tables))]
         properties = dict(zip(names, self.properties_of_parts(), strict=True))
@@ -412,13 +384,7 @@ class ShellTable(Entry):
         )
 
     def expanded(self, structure: Shells, mesh: Mesh, change: Array) -> Shells:
-        """Return the shells with a change of temperature ΔT [n] in K at the nodes of their mesh.
-
-        Raises
-        ------
-        ScenarioError
-            If materials differ in their expansion.
-        """
+        """Return the shells with a change of temperature ΔT [n] in K at the nodes of their mesh."""
         tables = (self, *self.parts)
         if len({one.expansion for one in self.materials}) > 1 or any(one.properties is not None for one in tables):
             raise ScenarioError(
@@ -528,11 +494,6 @@ class Shell(Framed):
         """Return which elements a group of its mesh has by type, or all.
 
         Of a group of nodes alone these are the elements with all nodes in it.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or no element in it.
         """
         cells, mesh = self.cells, self.mesh
         if group is None:

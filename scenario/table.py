@@ -36,13 +36,7 @@ class Table(Keys):
     """A table of a scenario, or in one."""
 
     def refuse_unused(self, *keys: str, goes_with: str) -> None:
-        """Refuse keys that are given and would have no effect, as they go with something else.
-
-        Raises
-        ------
-        ValueError
-            If one of them is given, be it with its default.
-        """
+        """Refuse keys that are given and would have no effect, as they go with something else."""
         if given := [key for key in keys if key in self.given_keys]:
             raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
 
@@ -108,6 +102,8 @@ class Entry(Table):
 
     Attributes
     ----------
+    here : str
+        What messages call it: its place in the file.
     has_name : bool
         Whether columns of the history are named after it, so that its name must be its own.
     brings_nodes : bool
@@ -129,6 +125,7 @@ class Entry(Table):
         Whether the bodies that it names may be reduced.
     """
 
+    here: ClassVar[str] = ""
     has_name: ClassVar[bool] = True
     brings_nodes: ClassVar[bool] = False
     joins: ClassVar[bool] = False

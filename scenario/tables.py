@@ -182,7 +182,7 @@ class Tables:
             given = getattr(self, key)
             for k, table in enumerate(given if kind.several else [given]):
                 if isinstance(table, of):
-                    yield place(key, k if kind.several else None, getattr(table, "name", None)), table
+                    yield table.here or place(key, k if kind.several else None, getattr(table, "name", None)), table
 
     def within(self, bodies: set[str]) -> dict[str, Any]:
         """Return by key what of all tables acts on some bodies that nothing joins to others."""

@@ -77,13 +77,7 @@ class TemperatureTable(Entry):
         yield from needs_of_history(self.history)
 
     def changes(self, mesh: Mesh, body: IntArray, group: str | None, folder: Path) -> Array:
-        """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant.
-
-        Raises
-        ------
-        ScenarioError
-            If a formula has no value somewhere, or the file cannot be read, names other nodes, or one twice.
-        """
+        """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant."""
         nodes = body if group is None else mesh.nodes_of(group)
         out = np.zeros(len(mesh.points))
         if isinstance(self.change, str):
@@ -180,13 +174,7 @@ def thermal_change(tables: Tables, body: str, mesh: Mesh, folder: Path, own: boo
 
 
 def thermal_strain(expansion: float | None, change: Array | None) -> Array | None:
-    """Return α ΔT [n], or None if nothing expands.
-
-    Raises
-    ------
-    ScenarioError
-        If something would shrink by half.
-    """
+    """Return α ΔT [n], or None if nothing expands."""
     if not expansion or change is None:
         return None
     strain = expansion * change

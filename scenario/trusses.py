@@ -315,11 +315,6 @@ def line_mesh(table: LinesTable, folder: Path) -> Mesh:
     """Return the lines of a truss or beam in their place, with the group ``members`` of all.
 
     Files are looked for in a folder.
-
-    Raises
-    ------
-    MeshError, ScenarioError
-        If they cannot be read, or there are none.
     """
     mesh = _lines_of(table, folder)
     if MEMBERS in mesh.groups:

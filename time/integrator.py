@@ -89,7 +89,7 @@ def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
         _require_state(type(self).__name__, system, state)
         require_traits(self, system)  # pyright: ignore[reportArgumentType]
-        system.follow(state.internal)
+        system.follow(system.gone(state.internal))
         system.update_neighbours(state.q)
         return method(self, system, state, *rest, **options)
 

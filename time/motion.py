@@ -342,7 +342,7 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
-        system.follow(self._internal.values)
+        system.follow(system.gone(self._internal.values))
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
@@ -461,7 +461,7 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
-        self.system.follow(self._internal.values)
+        self.system.follow(self.system.gone(self._internal.values))
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
         self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:

@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 
 # Old pages, and the page that has taken their place.
 PAGES = {
+    "learn/how-it-works": "theory",
     "speed-assembly": "benchmarks/explicit",
     "speed-implicit": "benchmarks/implicit",
     "speed-small": "benchmarks/small-systems",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, StepFailed
@@ -180,10 +181,10 @@ class Potential(Copyable):
         """
         return any([energy.renewed(q) for energy in self.changing.values()])
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
-        """Let energies take from internal variables which elements there are (see `Energy.follow`)."""
-        for energy in self.energies.values():
-            energy.follow(internal)
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Let energies take which elements are gone (see `System.gone`)."""
+        for energy in self.changing.values():
+            energy.follow(gone)
 
     def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Let energies find their stencils for the ends [n, dim] of a step that goes far; return whether any did.

@@ -126,6 +126,13 @@ SOLID = {"solid": (hung, np.array([5e6, 0.3, 9.81, 2.0]))}
 CREEPING = {"creeping": (heavy, np.array([1.0, 0.3, 0.05, 1.5]))}
 
 
+def pairs(*given):
+    """Return all cases with all methods, of which the fast suite has a pendulum and one case for each method."""
+    fast = {("pendulum", "midpoint"), *zip(given, METHODS, strict=True)}
+    made = [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS]
+    return [pytest.param(*pair, marks=[pytest.mark.slow] * (pair not in fast)) for pair in made]
+
+
 def observe(system, state):
     return np.concatenate([state.q.ravel(), state.v[-3:].ravel(), state.a[-1], [system.energies_of(state)["total"]]])
 
@@ -136,8 +143,7 @@ def extrapolated(function, p, j):
     return (4.0 * fine - coarse) / 3.0
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
+@pytest.mark.parametrize(("case", "name"), pairs("beam", "driven"))
 def test_tangents_are_those_of_runs(case, name):
     (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
 
@@ -151,8 +157,7 @@ def test_tangents_are_those_of_runs(case, name):
         assert np.abs(found.jacobian[..., j] - best).max() < 1e-6 * np.abs(best).max(), j
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
+@pytest.mark.parametrize(("case", "name"), pairs("driven", "beam"))
 def test_adjoints_are_those_of_tangents(case, name):
     (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
@@ -191,6 +196,7 @@ def test_equilibria_and_frequencies(build, p):
             assert np.abs(slopes[:, j] - best).max() < 1e-6 * max(np.abs(best).max(), 2e-2), j
 
 
+@pytest.mark.slow
 def test_a_linkage_that_is_to_pass_a_point():
     """The lengths of a pendulum with which its end passes a given place, by least squares."""
     method, times = sx.EnergyMomentum(0.01), [0.2, 0.4]

@@ -171,6 +171,7 @@ def test_what_excites():
         sx.runs.find_random(scenario("spectrum = { frequencies = [1], values = [1] }"))
 
 
+@pytest.mark.slow
 def test_shock_spectrum_of_a_probe(tmp_path, capsys):
     """The head of the mass in a run, by the command: as of its history, in Python."""
     from symplex.commands.cli import main
