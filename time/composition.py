@@ -102,11 +102,6 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
         For order 4 ``"suzuki"`` (5 substeps, the default) or ``"triple jump"`` (3); for order 6 ``"kahan-li"`` (9, the
         default), ``"yoshida"`` (7) or ``"blanes-moan"`` (11, see `Composition`); for order 8 ``"kahan-li"`` (17, the
         default) or ``"suzuki-umeno"`` (15). More substeps, and smaller ones, mean smaller errors.
-
-    Raises
-    ------
-    ValueError
-        If there is no such scheme.
     """
     key = (order, _BEST.get(order, "") if scheme is None else scheme)
     if key not in _FIRST_HALVES:
@@ -252,13 +247,7 @@ class Composition(AroundSteps["CompositionMotion"]):
         return CompositionMotion(inner, t0, dt, n, substeps(self.order, self.scheme), self._kicks)
 
     def _refuse_rigidity(self, system: System) -> None:
-        """Check that no bodies are kept rigid by an energy, whose error of second order substeps do not cancel.
-
-        Raises
-        ------
-        InvalidSystem
-            If some are.
-        """
+        """Check that no bodies are kept rigid by an energy, whose error of second order substeps do not cancel."""
         for name, energy in system.energies.items():
             if isinstance(energy, Rigidity):
                 raise InvalidSystem(

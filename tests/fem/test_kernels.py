@@ -99,6 +99,7 @@ def parsed():
     }
 
 
+@pytest.mark.slow
 def test_the_stamp_covers_all_that_a_module_imports():
     for path, nodes in parsed().items():
         found = set()

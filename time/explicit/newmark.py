@@ -363,13 +363,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._touched[:, 0] > 0.0
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays to those of a checkpoint.
-
-        Raises
-        ------
-        InvalidSystem
-            If it is of another method or system.
-        """
+        """Set the arrays to those of a checkpoint."""
         super().restore(checkpoint)
         self._level = None
 
@@ -535,13 +529,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
 
     def record(self, positions: Array, accelerations: Array) -> None:
-        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay.
-
-        Raises
-        ------
-        StepFailed
-            If a step cannot be taken.
-        """
+        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay."""
         at_once = 1 if self._moving or self._internal or self._loads is None else self._at_once
         done, self._broken = 0, True
         while done < len(positions):
