@@ -254,7 +254,7 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         self._set_off(motion)
         return motion
 
-    def _set_off(self, motion: FixedMotion) -> None:
+    def _set_off(self, motion: FixedStepMotion) -> None:
         """Tell a motion that has begun at a start what it does not have of the method by then."""
 
     def _resolved(self, system: System, state: State) -> Self:

@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, Parameter, Signature
 from pathlib import Path
 from time import time
@@ -31,7 +31,7 @@ from numba.core import caching, event
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompilerBase
 from numba.core.errors import NumbaError
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.sigutils import normalize_signature
 
 from symplex.fem.compiled.compiler import FormulaCompiler, KernelCompiler
@@ -48,34 +48,27 @@ _BARE = {"_nrt": False, **_ARITHMETIC}
 
 
 class _Cache(caching.FunctionCache):
-    """The cache of a kernel, which is taken from there without what numba compiles with.
+    """The cache of a kernel, made when it is first used, from which kernels come without what numba compiles with.
 
-    numba imports and registers that before it looks for a kernel, which takes 0.4 s, SciPy's linear algebra among it;
-    and once more before it compiles, for which alone it is needed.
+    To make one means to ask for files and to read sources: a tenth of a second for the hundreds that are imported, of
+    which a run calls a few dozen. numba imports and registers what it compiles with before it looks for a kernel, which
+    takes 0.4 s, SciPy's linear algebra among it; and once more before it compiles, for which alone it is needed.
     """
+
+    def __init__(self, function: Callable):
+        self._function = function
+
+    def __getattr__(self, name: str) -> Any:  # of what is not there yet
+        if "_impl" in self.__dict__:
+            raise AttributeError(name)
+        super().__init__(self._function)
+        return getattr(self, name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, or None."""
         rtsys.initialize(target_context)  # what kernels allocate with
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
-
-
-class _CacheWhenCalled:
-    """The cache of a kernel, made when it is first used: of hundreds that are imported, a run calls a few dozen.
-
-    To make one means to ask for files and to read sources, which took a tenth of a second for all of them.
-    """
-
-    def __init__(self, function: Callable):
-        self._function = function
-
-    @cached_property
-    def _cache(self) -> _Cache:
-        return _Cache(self._function)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
 
 
 def _for_kernels(
@@ -96,7 +89,7 @@ def _for_kernels(
             _with_signature(function)
         )
         if cached:
-            dispatcher._cache = _CacheWhenCalled(function)
+            dispatcher._cache = _Cache(function)
         as_literals = dispatcher.get_call_template
 
         @cache
@@ -162,7 +155,7 @@ def _cached(**options: Any) -> Callable[[Callable], Any]:
         dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(
             _with_signature(function)
         )
-        dispatcher._cache = _CacheWhenCalled(function)
+        dispatcher._cache = _Cache(function)
         return _pickled_by_name(dispatcher)
 
     return decorated
@@ -216,7 +209,8 @@ def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
 
     def decorated(function: Callable) -> Any:
-        compiled: Any = CFunc(function, normalize_signature(SIGNATURES[kind]), {}, dict(_ARITHMETIC), KernelCompiler)
+        compiler: Any = KernelCompiler  # numba's or our own
+        compiled: Any = CFunc(function, normalize_signature(SIGNATURES[kind]), {}, dict(_ARITHMETIC), compiler)
         if cached:
             compiled._cache = _Cache(function)
         compiled.compile()

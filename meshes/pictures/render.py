@@ -179,7 +179,8 @@ def _panel(
     with plotter_of(round(across * density), round(down * density)) as plotter:
         for k, i in enumerate(chosen):
             left, top = (k % columns) * across, (k // columns) * (down + _HEAD) + _HEAD
-            figure.figimage(scene.draw(plotter, i, density=density), left * density, (height - top - down) * density)
+            place = round(left * density), round((height - top - down) * density)
+            figure.figimage(scene.draw(plotter, i, density=density), *place)
             x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
             if progress is not None:

@@ -185,7 +185,7 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     def _resolved(self, system: System, state: State) -> Newmark:
         return self._divided(system, state) if self._divides(system) else self
 
-    def _set_off(self, motion: NewmarkMotion | ImplicitMotion | RattleMotion) -> None:
+    def _set_off(self, motion: FixedStepMotion) -> None:
         if self._divides(motion.system):
             assert isinstance(motion, NewmarkMotion), "others divide no steps"
             motion.divide_by_contact()
