@@ -98,8 +98,8 @@ class CylinderMesh(Table):
     cells: Annotated[
         tuple[int, int, int],
         counts(2**31 - 1),
-        "Cells along the radius, around and along z; of a solid one an even number in each quarter, and those along "
-        "the radius are outside of the block in the middle.",
+        "Cells along the radius, around and along z; of a solid one an even number in each quarter, and along "
+        "the radius outside of the middle block.",
     ]
     inner: Annotated[float, not_negative("m"), _INNER] = 0.0
     degrees: Annotated[float, positive("°", 360.0), "Of the sector; of a solid one 90, 180 or 360."] = 360.0
@@ -123,8 +123,8 @@ class BallMesh(Table):
     cells: Annotated[
         tuple[int, int],
         counts(2**31 - 1, of=2),
-        "Cells along the radius, and along a quarter of a great circle, an even number; of a solid one those along "
-        "the radius are outside of the block in the middle.",
+        "Cells along the radius (of a solid one outside of the middle block), and along a quarter of a great "
+        "circle, an even number.",
     ]
     inner: Annotated[float, not_negative("m"), _INNER] = 0.0
     symmetry: Annotated[

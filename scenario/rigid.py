@@ -121,11 +121,10 @@ class RigidTable(RigidMotionTable):
 class RigidBodyTable(RigidTable):
     """A rigid body among the others, which ``[[contact]]`` names; it meets obstacles if it has a mass.
 
-    Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles. They are a frame,
-    rigid exactly, under ``newmark`` and its relatives, ``energy-momentum``, ``midpoint``, ``rattle``, ``shake`` and
-    ``static``. Other methods take the energy ``rigidity``, with an elastic frequency of 10/``dt`` under implicit
-    methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit
-    ones ([more](../body-contact.md#rigid-bodies)).
+    Contact between rigid bodies alone needs a ``stiffness``. Free bodies are [exactly
+    rigid](../body-contact.md#rigid-bodies) under most methods; others take the energy ``rigidity``, of a frequency of
+    10/``dt`` under implicit methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones,
+    1/``dt`` under explicit ones.
     """
 
     brings_nodes = True

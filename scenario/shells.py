@@ -78,14 +78,12 @@ class FaceMesh(Table):
     plate: Annotated[
         tuple[float, float] | None,
         Quantity(_lengths, "m", "two numbers", "> 0"),
-        "Edges of a rectangle in the plane z = 0 from the origin, along x and y, with its normal along z; with the "
-        "groups of nodes `x_min`, `x_max`, `y_min`, `y_max`.",
+        "Edges of a rectangle from the origin along x and y, with the groups of nodes `x_min` … `y_max`.",
     ] = None
     box: Annotated[
         Triple | None,
         lengths("m"),
-        "Edges of a closed box from the origin along x, y and z instead, with normals outward; with the groups of "
-        "faces of its sides, `x_min` to `z_max`.",
+        "Edges of a closed box from the origin, with normals outward and the groups of faces `x_min` … `z_max`.",
     ] = None
     cells: Annotated[
         tuple[int, ...] | None,

@@ -274,6 +274,7 @@ class CompositionMotion(FixedStepMotion):
         first = np.eye(1, len(parts))[0]
         pairs = (changes[0] * first, changes[1:]) if changes else (halves, halves)
         self._kicks = np.column_stack(pairs)
+        self._of_step: tuple[float, tuple[Array, ...]] = 0.0, ()  # the last size of a step in s, and those of its parts
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that the method moves."""
@@ -313,7 +314,9 @@ class CompositionMotion(FixedStepMotion):
         if len(steps.sizes) > 1:
             return 0
         h, parts = float(steps.sizes[0]), len(self._parts)
-        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts), kicks=h * self._kicks)
+        if h != self._of_step[0]:
+            self._of_step = h, (h * self._sizes, h * np.array(self._starts), h * self._kicks)
+        substeps = Steps(steps.t0, steps.dt, steps.n, *self._of_step[1])
         whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:

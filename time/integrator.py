@@ -251,7 +251,11 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         motion = method._motion(system, state.t, method._step_size(system, state), 0)
         motion.take_internal(state.internal)
         motion.begin(state.q, system.held(state.t, state.v))
+        self._set_off(motion)
         return motion
+
+    def _set_off(self, motion: FixedMotion) -> None:
+        """Tell a motion that has begun at a start what it does not have of the method by then."""
 
     def _resolved(self, system: System, state: State) -> Self:
         """Return the method with parameters that are found for a system."""

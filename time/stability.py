@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import UnstableStep
 from symplex.fem.compiled.kernels import kernel
-from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.inelastic import Inelastic
@@ -111,9 +111,13 @@ def latent_frequency(system: System, resolved: bool = False, apart: bool = False
         Only contact with obstacles, and none between bodies.
     """
     mass = system.lumped_mass(_WANTED_BY)
-    latent = np.zeros(len(mass))
     left_out = system.changing if apart else ()
-    for contact in (contact_of(energy) for name, energy in system.energies.items() if name not in left_out):
+    contacts = [energy for name, energy in system.energies.items() if name not in left_out]
+    contacts = [energy for energy in contacts if isinstance(energy, ContactEnergy)]
+    if not contacts:
+        return 0.0
+    latent = np.zeros(len(mass))
+    for contact in contacts:
         latent += contact.contact_stiffness_bound(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))
