@@ -364,6 +364,7 @@ class Body(BodyTable, Timed):
             self.replaced(
                 name=copy.name,
                 instance=[copy],
+                here=f"{self.here}: instance {shown(copy.name)}",
                 velocity=self.velocity if copy.velocity is None else copy.velocity,
                 angular_velocity=self.angular_velocity if copy.angular_velocity is None else copy.angular_velocity,
             )
