@@ -175,7 +175,7 @@ def ball(
         in the middle with half of these along its edges; those along the radius are outside of this.
     symmetry : str, default ""
         Letters of xyz: the planes x = 0 … that bound it, on the positive side of which it is; ``"xyz"`` is an eighth.
-    inner, grading, split, order : float, str, int
+    inner, grading, split, order : optional
         As of `cylinder`.
 
     Returns

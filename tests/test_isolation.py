@@ -95,7 +95,11 @@ def test_modules_beside_a_scenario_are_not_run(trap):
 
 @pytest.mark.parametrize(
     ("what", "expected"),
-    [("members of studies", "bad.toml: "), ("pictures", "no folder"), ("damaged files", "read")],
+    [
+        pytest.param("members of studies", "bad.toml: ", marks=pytest.mark.slow),
+        ("pictures", "no folder"),
+        ("damaged files", "read"),
+    ],
 )
 def test_processes_that_are_started_import_nothing_from_the_working_directory(what, expected, tmp_path):
     folder = planted(tmp_path / "work")

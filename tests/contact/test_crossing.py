@@ -56,7 +56,7 @@ def ccd_of(method, edge_edge):
 
 
 @pytest.mark.parametrize("kind", WAYS)
-@pytest.mark.parametrize("edge_edge", [0, 1])
+@pytest.mark.parametrize("edge_edge", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_never_later_than_ipctk(edge_edge, kind):
     rng = np.random.default_rng(edge_edge)
     additive, inclusion = ipctk.AdditiveCCD(), ipctk.TightInclusionCCD()

@@ -40,7 +40,10 @@ def test_steps_that_are_taken_again_from_checkpoints_give_the_same_bits(name):
     assert np.array_equal(whole.v0, again.v0)
 
 
-@pytest.mark.parametrize("name", ["energy-momentum", "midpoint", "trapezoidal", "explicit"])
+LONG = [pytest.param(name, marks=pytest.mark.slow) for name in ("midpoint", "trapezoidal")]
+
+
+@pytest.mark.parametrize("name", ["energy-momentum", "explicit", *LONG])
 def test_positions_velocities_masses_and_moduli_of_elements(name):
     method, random = METHODS[name], np.random.default_rng(1)
     system, state = thrown(PARAMETERS)

@@ -177,7 +177,10 @@ def test_adjoints_are_those_of_tangents(case, name):
     assert np.abs(found.parameters - forwards).max() < 1e-8 * np.abs(forwards).max()
 
 
-@pytest.mark.parametrize(("build", "p"), [(pulled, PENDULUM[:5]), (beam, BEAM)], ids=["pendulum", "beam"])
+SLOW = pytest.param(pulled, PENDULUM[:5], marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("build", "p"), [SLOW, (beam, BEAM)], ids=["pendulum", "beam"])
 def test_equilibria_and_frequencies(build, p):
     def made(p):
         return build(np.append(p, 2.0)) if build is pulled else build(p)

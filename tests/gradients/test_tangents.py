@@ -70,7 +70,7 @@ def test_the_state_at_the_end_has_its_derivatives():
     assert relative(again.jacobian[-1], found.dv.reshape(-1, 8)) < 1e-9
 
 
-@pytest.mark.parametrize("name", ["energy-momentum", "hht", "explicit"])
+@pytest.mark.parametrize("name", ["energy-momentum", pytest.param("hht", marks=pytest.mark.slow), "explicit"])
 def test_trusses_masses_drag_loads_and_positions(name):
     p, method = np.array([50.0, 1.1, 0.4, 0.3, 2.0, 0.3]), METHODS[name]
     times = [0.2, 0.4]

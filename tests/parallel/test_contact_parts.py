@@ -96,6 +96,7 @@ def test_energy_and_momenta_are_kept_through_a_collision_on_any_number_of_ranks(
     np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(start), rtol=0, atol=1e-12 * size)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_in_contact_goes_on_to_the_same_bits_on_as_many_ranks():
     """With the lists of pairs that were found before it, and on other numbers nearly."""
     method = Midpoint(DT)

@@ -58,6 +58,7 @@ def test_static_deflections_are_those_of_the_whole(tmp_path, kind):
     assert np.abs(found - full).max() < 0.02 * np.abs(full).max() > 0.0
 
 
+@pytest.mark.slow
 def test_a_free_bar_keeps_energy_and_momenta_and_follows_the_whole(tmp_path):
     """Spinning and bending: round-off of both; the motion of the whole, whose deformation is small."""
     moving = "velocity = [1, 2, 3]\nangular_velocity = [3, 2, 60]\n"

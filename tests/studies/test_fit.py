@@ -348,7 +348,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         ),
         (
             "right_angle_cantilever.toml",
-            {"run.duration": 2.0},
+            {"run.duration": 1.0},
             ["beam.elbow.properties.torsion", "beam.elbow.properties.mass"],
             ["tip.displacement_z_mean", "clamp.torque"],
         ),

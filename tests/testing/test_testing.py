@@ -232,6 +232,7 @@ def test_contact_laws_in_python_have_all_forms_on_all_obstacles(name):
     np.testing.assert_array_equal(linear.contact_stiffness_bound(40), built_in.contact_stiffness_bound(40))
 
 
+@pytest.mark.slow
 def test_a_law_of_hertz_conserves_energy_and_runs_with_friction():
     law = Power(1e4, 2.5)
     floor = sx.RigidContact([0, 1], sx.HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), law)

@@ -92,7 +92,7 @@ def test_events_after_each_other_keep_one_balance():
         assert by_others.motion.happened[name] == pytest.approx(t, abs=2e-4)  # shorter steps elsewhere
 
 
-@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_going_on_from_any_time_is_bit_identical(every):
     method, times = chained(every), 0.05 * np.arange(181)
     whole = sx.record(oscillator_of(method), method, stretched(oscillator()), times)

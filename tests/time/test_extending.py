@@ -64,7 +64,12 @@ def test_the_integrator_keeps_what_it_declares(check, position_verlet):
     check(verlet)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def params(long):
+    marks = [[pytest.mark.slow] * (check.name == long) for check in CHECKS]
+    return [pytest.param(check, marks=of, id=check.name) for check, of in zip(CHECKS, marks, strict=True)]
+
+
+@pytest.mark.parametrize("check", params("declared_order_on_a_nonlinear_problem"))
 def test_the_implicit_method_is_what_it_declares(check, backward_euler):
     check(contract.implicit(backward_euler, sizes=(0.0005, 0.00025, 0.000125)))
 

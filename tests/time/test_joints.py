@@ -182,6 +182,7 @@ def test_histories_have_reactions_and_angles():
     assert_allclose([shown[f"hinge_force_{axis}"] for axis in "xyz"], system.joint_reactions(state)["hinge"].force)
 
 
+@pytest.mark.slow
 def test_a_pendulum_that_hangs_from_a_moving_support():
     """In steady acceleration of its support it swings about where atan(a/g) says; all work is in the balance."""
     bodies = Bodies()

@@ -62,7 +62,7 @@ def work(material, C0, C1):
 # -- all forms ----------------------------------------------------------------------------------------------------
 
 
-LONG = {"holzapfel-gasser-ogden"}
+LONG = {"holzapfel-gasser-ogden", "arruda-boyce", "yeoh"}
 
 
 @pytest.mark.parametrize(

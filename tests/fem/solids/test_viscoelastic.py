@@ -195,7 +195,7 @@ def test_ratios_are_those_of_the_instantaneous_modulus():
     np.testing.assert_allclose(part.moduli, [0.3 * 2 * mu, 0.2 * 2 * mu])
 
 
-@pytest.mark.parametrize("frequency", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("frequency", [0.2, 1.0, pytest.param(5.0, marks=pytest.mark.slow)])
 def test_loss_over_frequency(frequency):
     """A cycle dissipates π G'' γ² per volume, G'' = Σ μ_i ω τ_i/(1 + ω² τ_i²), and the loop has that area."""
     solid = solid_of(cells=(1, 1, 1))

@@ -34,6 +34,7 @@ def plate():
     return built, sx.System(built.mass, dict(built.energies), inelastic={"visco": part}, frames=built.frames)
 
 
+@pytest.mark.slow
 def test_a_mode_decays_as_in_linear_viscoelasticity():
     """All stiffnesses relax alike, so that the mode stays: q'' = −ω² (q + Σ f_i (q − a_i)), a_i' = (q − a_i)/τ_i."""
     built, system = cantilever(4)
@@ -60,7 +61,7 @@ def test_a_mode_decays_as_in_linear_viscoelasticity():
     assert 3.6 < errors[0] / errors[1] < 4.4
 
 
-@pytest.mark.parametrize("name", ["beam", "plate"])
+@pytest.mark.parametrize("name", ["beam", pytest.param("plate", marks=pytest.mark.slow)])
 def test_work_stored_energy_and_dissipation_balance_and_momenta_stay(name):
     built, system = cantilever(4) if name == "beam" else plate()
     system = sx.System(built.mass, dict(system.energies), inelastic=dict(system.inelastic), frames=built.frames)

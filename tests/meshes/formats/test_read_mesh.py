@@ -386,7 +386,22 @@ def test_damaged_files_raise_only_mesh_errors(tmp_path, capfd, name):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("extension", ["msh", "ele", "dat", "mdpa", "mesh", "bdf", "su2", "avs", "vol", "med", "xdmf"])
+@pytest.mark.parametrize(
+    "extension",
+    [
+        "msh",
+        "ele",
+        "dat",
+        "mdpa",
+        "mesh",
+        "bdf",
+        "su2",
+        "avs",
+        "vol",
+        "xdmf",
+        pytest.param("med", marks=pytest.mark.slow),
+    ],
+)
 def test_other_formats_are_read_whole_and_refused_cut_short(tmp_path, capfd, extension):
     """Some readers of meshio would wait for ever at the end of a file that is cut short."""
     import meshio

@@ -823,7 +823,7 @@ def test_what_is_no_damage_is_not_called_so(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        ("while True: pass", "damaged: HDF5's library reads it for more than 1 s"),
+        pytest.param("while True: pass", "damaged: HDF5's library reads it for more than 1 s", marks=pytest.mark.slow),
         ("import os\nos.kill(os.getpid(), 11)", "damaged: HDF5's library crashes on it"),
     ],
 )
@@ -837,6 +837,7 @@ def test_hdf5_files_on_which_the_library_fails(tmp_path, monkeypatch, program, s
         read_mesh(tmp_path / "two.exo")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes are those of POSIX")
 def test_hdf5_files_are_read_in_the_time_that_is_allowed(tmp_path, monkeypatch):
     write_exodus(tmp_path / "two.exo", classic=False)

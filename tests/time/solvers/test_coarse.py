@@ -295,7 +295,7 @@ def test_runs_resume_bit_by_bit_on_any_number_of_threads(monkeypatch, method):
 
 
 @pytest.mark.parametrize("clamped", [True, False])
-@pytest.mark.parametrize("method", [EnergyMomentum, Midpoint])
+@pytest.mark.parametrize("method", [EnergyMomentum, pytest.param(Midpoint, marks=pytest.mark.slow)])
 def test_ranks_move_as_one_process(monkeypatch, method, clamped):
     system, start, h = in_motion(clamped)
     taken, take = [], CoarseSpace.take
