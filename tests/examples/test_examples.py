@@ -501,7 +501,7 @@ def test_the_mast_swings_with_its_lowest_frequency(can_draw, tmp_path):
 @pytest.mark.slow
 def test_a_block_that_friction_over_facets_stops(tmp_path):
     """Its kinetic energy is the work of friction, its way v²/(2 μ g), and tractions are μ times pressures."""
-    summary = run_scenario("braking_block.toml", tmp_path / "run")
+    summary = run_scenario("braking_block.toml", tmp_path / "run", film=True)
     assert summary["drift"]["balance"] < 1e-10
     history = read_history(tmp_path / "run" / "history.csv")
     assert history["work_friction_block_plate"][-1] == pytest.approx(-history["kinetic"][0], rel=5e-3)
