@@ -26,7 +26,8 @@ DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
 _MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
-_MOST_EXAMPLES = 3  # of a kind on its page; the others are tested
+_MOST_EXAMPLES = 2  # of a kind on its page; the others are tested
+NONE = "–"
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
 
@@ -99,13 +100,13 @@ def _type(annotation: Any, home: Mapping[type[Table], str]) -> str:
 def _shown(value: Any) -> str:
     """Return a default as TOML writes it, or a dash for none."""
     if isinstance(value, Table):
-        return "–"
+        return NONE
     if isinstance(value, bool):
         return f"`{value}`".lower()
     if isinstance(value, str):
         return f'`"{value}"`'
     if value is None or (isinstance(value, list | tuple | dict) and not value):
-        return "–"
+        return NONE
     if isinstance(value, float | int):
         return f"`{value:g}`"
     items = list(value)
@@ -146,11 +147,13 @@ def _prose(model: type) -> str:
 def _table(rows: list[Row]) -> str:
     if not rows:
         return ""
-    lines = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    lines = ["| key | value | meaning |", "| --- | --- | --- |"]
     for row in rows:
         value = row.type + (f" in {row.unit}" if row.unit not in ("", "1") else "")
         value += f", {row.range}" if row.range else ""
-        cells = [f"`{row.key}`", value, row.default, row.sentence.replace("``", "`")]
+        if row.default != NONE:
+            value += ", **required**" if row.default == "required" else f", default {row.default}"
+        cells = [f"`{row.key}`", value, row.sentence.replace("``", "`")]
         lines.append("| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -172,7 +175,7 @@ def pages() -> dict[str, str]:
     found = {key: _page(key, kind, home, users, EXAMPLES) for key, kind in kinds.items()}
     shared = [inner for inner, of in users.items() if len(of) > 1]
     head = "# Tables inside others\n\nKeys of several tables have these tables as values.\n"
-    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared))
+    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared) + _metals(home))
     found["index"] = _index(kinds)
     return found
 
@@ -208,7 +211,7 @@ def _page(
             names = ", ".join(f"`{row.key}`" for row in rows if row in several)
             also = f"Keys {names} as [above](#keys-of-several-kinds)" + ("; and:\n\n" if own else ".\n")
             text += f"\n## {word}\n\n{_prose(model)}\n\n{also if names else ''}{_table(own)}"
-            text += _examples(of.get(word, []))
+            text += _examples(of.get(word, [])[:1])
     inner = [x for x, keys in users.items() if keys == [key]]
     return _named(text + "".join(_section(x, home, _heading(x)) for x in inner))
 
@@ -228,6 +231,7 @@ def _section(model: type[Table], home: Mapping[type[Table], str], heading: str) 
 
 
 def _metals(home: Mapping[type[Table], str]) -> str:
+    """Return the section of the keys that materials of bodies, trusses and beams share."""
     return f"\n## {_heading(PlasticKeys)}\n\n{_prose(PlasticKeys)}\n\n{_table(rows_of(PlasticKeys, home))}"
 
 

@@ -269,11 +269,10 @@ class Cylindrical(Table):
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
-    When a support ends, its nodes go on freely with their velocity. A coordinate can be fixed or moved by one support
-    only. With all nodes at rest only ``kind = "static"`` runs. Directions that are not along the axes
-    (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the energy ½ k (n · u − b)² of each node,
-    of the name of the support: a reaction R leaves a displacement R/k, and n does not turn. A motion that is given is
-    b(t), with its work: its part along ``direction``, or its parts along what ``cylindrical`` holds.
+    When a support ends, its nodes move on freely with their velocity. A coordinate can be fixed or moved by one
+    support only. Oblique directions (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the
+    energy ½ k (n · u − b)² of each node, of the name of the support: a reaction R leaves a displacement R/k, and n
+    does not rotate. A prescribed motion b(t) is its part along these directions, with its work.
     """
 
     does_work = True
@@ -288,8 +287,8 @@ class Support(Timed):
     rotations: Annotated[
         str | None,
         letters('"" for none'),
-        "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
-        "is left out too, which is a clamp; else none, which is a hinge.",
+        "Fixed rotations of beams and shells about these axes; by default all if `components` is left out (a "
+        "clamp), else none (a hinge).",
     ] = None
     symmetry: Annotated[
         Plane | None,
@@ -316,8 +315,7 @@ class Support(Timed):
     field: Annotated[
         tuple[str, str, str] | None,
         Quantity(formulas, "m", "three formulas of x, y, z"),
-        "Displacements of each node by its place at the start in m, times the `history`, such as "
-        '`["0.01*x", "0", "-0.003*z"]`, with + - * / **, brackets, `pi` and functions.',
+        'Displacements by place at the start, times the `history`: `["0.01*x", "0", "-0.003*z"]`.',
     ] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
     acceleration: Annotated[

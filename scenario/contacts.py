@@ -96,14 +96,13 @@ class ContactTable(FrictionTable):
     speed: Annotated[
         float | None,
         not_negative("m/s"),
-        "At which bodies approach each other, by default that of the start. Give it where they are accelerated, "
-        "as by gravity.",
+        "Approach speed, by default that of the start. Give it where bodies accelerate.",
     ] = None
     distance: Annotated[
         float | None,
         declared(BodyContact, "distance"),
-        "d̂ where forces begin, at most the shortest edge of the surfaces: by default a tenth of it; 0.02 of it with "
-        '`begins = "touch"`, then the largest overlap.',
+        "Activation distance d̂, at most the shortest edge: by default a tenth of it; 0.02 of it with `begins = "
+        '"touch"`, then the largest overlap.',
     ] = None
     margin: Annotated[
         float | None,

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 class CyclicTable(Entry):
     """Cyclic symmetry: a body is one of equal sectors about an axis, which all move alike.
 
-    The nodes of its high side follow the low side, turned by the angle of a sector: u_h = R Σ w u_l, by a penalty, also
-    where nodes of both sides are not at the same places and for any rotation about the axis. Masses, forces and
-    energies are those of one sector. ``symplex modes --diameters`` finds modes of all nodal diameters, for which the
-    symmetry is exact ([modes.md](../modes.md#cyclic-symmetry)). Several tables, one for each body of a sector, have the
-    same axis and number of sectors.
+    The nodes of its high side follow the low side, rotated by the angle of a sector, by a penalty
+    ([modes.md](../modes.md#cyclic-symmetry)). Masses, forces and energies are those of one sector. Tables of several
+    bodies have the same axis and number of sectors.
     """
 
     adds_energy = True

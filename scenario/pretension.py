@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 class PretensionTable(Entry):
     """Bolt preload: a body is cut, and its two sides are drawn together by s along the normal n of the cut.
 
-    The displacement of `node`, a `[[point_mass]]`, along x is s. A `[[load]]` on it along x is the force across the
-    cut, positive in tension; a `[[support]]` that moves it gives the shortening; one that holds it ``from`` a later
-    time locks the bolt at the length that it has reached. Each pair of nodes on the cut has the equation
-    u_front − u_back + s n = 0, by a penalty; n does not turn. The mass of the node is inertia of s, so it should be
-    small, and so is its weight; linear momentum is that of the rest.
+    The displacement of ``node``, a ``[[point_mass]]`` of small mass, along x is s: a ``[[load]]`` on it is the force
+    across the cut, positive in tension, a moving ``[[support]]`` the shortening, and one that acts ``from`` a later
+    time locks the bolt ([how](../stages.md#bolt-preload)).
     """
 
     adds_energy = True

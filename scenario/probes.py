@@ -45,8 +45,8 @@ class ProbeTable(Entry):
     ] = None
     points: Annotated[
         list[Annotated[Triple, vector("m")]] | None,
-        "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around; section "
-        "forces of beams and shells are those in the middle of the nearest one.",
+        "Points `[x, y, z]` of the undeformed body, where fields are interpolated; section forces are those of "
+        "the nearest element.",
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
     members: Annotated[

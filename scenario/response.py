@@ -119,10 +119,9 @@ class SpectrumTable(Table):
 class ResponseTable(Entry):
     """Response by small motions, which `symplex response` computes ([modes.md](../modes.md#harmonic-response)).
 
-    Nodal loads, tractions, pressures and supports that have a ``history`` vary in phase, with the values that the
-    history multiplies for amplitudes: harmonically, at `frequencies`; at random, with a `psd`; or, supports with an
-    ``acceleration``, as an earthquake or shock does, with a response `spectrum`. All else acts as at the start; runs
-    ignore the table.
+    Nodal loads, tractions, pressures and supports that have a ``history`` vary in phase, with the values that it
+    multiplies as amplitudes: harmonically, at ``frequencies``; at random, with a ``psd``; or, supports with an
+    ``acceleration``, by a response ``spectrum``. All else acts as at the start; runs ignore the table.
     """
 
     of_all = False

@@ -95,9 +95,8 @@ class StaticStart(_Start):
 class RotationStart(_Start):
     """Relative equilibrium: steady rotation, with the stretch that goes with it ([more](../relative-equilibria.md)).
 
-    For bodies and trusses without supports and gravity, whose ``velocity`` is added. What ties, springs or
-    constraints join rotates as one, about its centre of mass; each separate part by itself. Contact does not count,
-    and rigid bodies begin as they are given. Not with rods.
+    For bodies and trusses without supports and gravity, whose ``velocity`` is added. Each connected part rotates about
+    its centre of mass. Contact does not count. Not with rods.
     """
 
     kind: Literal["relative-equilibrium"]

@@ -42,9 +42,8 @@ def _change(value: Any) -> float | str:
 class TemperatureTable(Entry):
     """A temperature field: a change from the temperature at which a body fits without stress, the same from the start.
 
-    With the `expansion` α of the material what is free stretches by 1 + α ΔT in all directions, with no stress; all
-    else has thermal stresses ([temperatures.md](../temperatures.md)). Several tables of a body add up. With a
-    `history`, of bodies only, the change is a load, whose work the history of the run has.
+    With the `expansion` α of the material ([temperatures.md](../temperatures.md)). Several tables of a body add up.
+    With a `history`, of bodies only, the change is a load with its work.
     """
 
     takes_rotations = True

@@ -37,8 +37,8 @@ class TieTable(Entry):
     name: Annotated[Name | None, 'Of kind `"surface"`: names its energy.'] = None
     kind: Annotated[
         Literal["nodes", "surface"],
-        'Nodes at the same place become one, exactly and without cost; or `"surface"`: nodes are fixed to the '
-        "surface of `to`, whatever its mesh, by the energy ½ k |x − Σ N_a x_a|², which conserves both momenta.",
+        'Nodes at the same place become one; or `"surface"`: nodes are fixed to the surface of `to` by ½ k |x − '
+        "Σ N_a x_a|², which conserves both momenta.",
     ] = "nodes"
     body: BodyName
     group: Annotated[Text | None, "Nodes, each of which is tied; by default those that are near enough."] = None

@@ -12,6 +12,7 @@ INDEX = "README.md"
 COMMAND = "python benchmarks/verification_manual"
 ROUND_OFF = 1e-9
 EXACT = 1e-4  # up to which deviations of a problem are stated by the largest alone
+MOST = 8  # values of a line
 STATED = ("method", "quantity", "target", "accepted")  # once above a table, where all rows have the same
 
 
@@ -99,6 +100,10 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
     if "target" in facts:
         facts = {"target value" if head == "target" else head: value for head, value in facts.items()}
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
+    if list(columns)[1:] in (["deviation"], ["target", "deviation"]) and not shown and len(lines) <= MOST:
+        found = "; ".join(f"{what}: {', '.join(cells)}" for what, *cells in lines[1:])
+        stated += f" *{lines[0][0].capitalize()}{', target' * (len(columns) > 2)}, deviation:* {found}."
+        return "\n".join([f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""])
     text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
@@ -111,6 +116,8 @@ def _exact(one: Problem, rows: list[Row]) -> str:
         of.setdefault(row.what, set()).add(row.target)
     values = {f"{row.what} ({row.by})" if len(of[row.what]) > 1 else row.what: row.target for row in rows}
     targets = [what if target == 0.0 else f"{what}: {number(target)}" for what, target in values.items()]
+    if len(targets) > MOST:
+        targets = [*targets[: MOST - 2], f"and {len(targets) - MOST + 2} more in `records.json`"]
     methods = dict.fromkeys(row.by for row in rows)
     worst = max(rows, key=lambda row: abs(row.deviation))
     where = f", {worst.what}, {worst.by}" if len(methods) > 1 and deviation(worst) != "0" else ""

@@ -65,7 +65,7 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     dt : float
         Step in s.
     scheme : str, default "cayley-magnus-6"
-        A name of the table, or an abbreviation, which becomes the name.
+        Name or abbreviation of a scheme (docs/graham-jelenic.md).
     external : tuple of str, default ()
         The energies that act like loads, −∇φ along the step: contact, gravity, custom energies, whatever has no
         secant form.
