@@ -510,4 +510,4 @@ def test_a_block_that_friction_over_facets_stops(tmp_path):
     assert way == pytest.approx(0.2**2 / (2.0 * 0.4 * 9.81), rel=0.03)
     pressures, tractions = (sliding.point_data[name] for name in ("contact_pressure", "friction_traction"))
     assert pressures.max() > 100.0
-    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), 0.4 * pressures, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), 0.4 * pressures, rtol=1e-3, atol=0.1)
