@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +19,15 @@ from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.backward import Backward
+from symplex.gradients.conditions import Condition
 from symplex.gradients.differentiable import DifferentiableRun, require_times
 from symplex.gradients.family import Family
 from symplex.gradients.staged import Build, staged
 from symplex.gradients.tapes import IntegerTape, Tape, WalkingTape, tape_of
 from symplex.time.integrator import Integrator
 
-# What a state adds to the number that is differentiated, and its derivatives by positions and velocities.
-Cost = Callable[[State], tuple[float, ArrayLike, ArrayLike]]
+# What a state adds to the number that is differentiated, its derivatives by positions and velocities, and by the time.
+Cost = Callable[[State], Sequence[Any]]
 
 _BUDGET = 2e9  # bytes of stored steps
 
@@ -132,31 +133,49 @@ def gradient(
     >>> found = sx.gradient(build, [1e6], sx.Newmark(1e-5), [0.1], cost, factors=["strain"])
     """
     times = np.asarray(times, float)
-    stages = staged("gradient", build, parameters, integrator)
+    stages = staged("gradient", build, parameters, integrator, times)
     if stages is None:
         family = Family(build, parameters, scales, "gradient")  # pyright: ignore[reportArgumentType]
         _require_factors(factors, [family.system])
-        run = _AdjointRun(family, integrator, times, times, cost, factors, budget, states)  # pyright: ignore[reportArgumentType]
-        back = run.back(None)
-        return _result(back, [run])
-    require_times("gradient", times, stages.start(stages.p).t)
-    _require_factors(factors, [stage.system for stage in stages.stages])
-    inside, runs = stages.times(times), list[_AdjointRun]()
+        made = DifferentiableRun("gradient", family.system, family.state, integrator, times)  # pyright: ignore[reportArgumentType]
+        run = _AdjointRun(family, made, len(times), cost, factors, budget, states)
+        return _result(run.back(None), [run])
+    require_times("gradient", stages.times, stages.start(stages.p).t)
+    _require_factors(factors, [leg.stage.system for leg in stages.legs])
+    runs, k = list[_AdjointRun](), len(stages.p)
     start: Callable[[Array], State] = stages.start
-    for k, some in enumerate(inside):
-        until = stages.until(k, some, k + 1 == len(inside))
-        family = Family(stages.of(k, start), stages.p, scales, "gradient")
+    own = np.abs(stages.p) if scales is None else np.asarray(scales, float)
+    for leg in stages.legs:
+        some, until = stages.inside(leg)
+        p, sizes = (
+            np.append(stages.p, stages.moved[: leg.conditions]),
+            np.append(own, leg.conditions * [leg.entered.dt]),
+        )
+        build_leg = stages.of(leg, partial(_of_own, start, k), partial(_moved, k))
+        family = Family(build_leg, p, sizes, "gradient", moves=leg.shift != 0.0)
         known = [name for name in factors if name in family.system.energies]
-        share = budget / len(inside)
-        runs.append(_AdjointRun(family, stages.method(k, family.state), until, some, cost, known, share, states))
-        end = runs[-1].end.timed(stages.stages[k].end)
-
-        start = partial(_given, end)
+        made = DifferentiableRun("gradient", family.system, family.state, stages.method(leg, family.state), until, leg)
+        share = budget / len(stages.legs)
+        run = _AdjointRun(family, made, len(some), cost, known, share, states)
+        if leg.moves:
+            run.condition = Condition(stages, leg, family, made, run.end)
+        runs.append(run)
+        start = partial(_given, run.end.timed(leg.end))
     back = None
     for run in reversed(runs):
         back = run.back(back)
     assert back is not None, "there is a stage"
     return _result(back, runs)
+
+
+def _of_own(start: Callable[[Array], State], k: int, p: Array) -> State:
+    """Return the start for k parameters, of which there are more."""
+    return start(p[:k])
+
+
+def _moved(k: int, p: Array) -> Array:
+    """Return the times in s of conditions, which follow k parameters."""
+    return p[k:]
 
 
 def _given(state: State, p: Array) -> State:
@@ -189,33 +208,35 @@ class _AdjointRun:
         How many steps were taken again.
     value : float
         The sum of the costs of states at some of its times.
+    condition : Condition or None
+        That ends it.
     """
+
+    condition: Condition | None
 
     def __init__(
         self,
         family: Family,
-        integrator: Integrator,
-        times: Array,
-        charged: Array,
+        run: DifferentiableRun,
+        n_charged: int,
         cost: Cost,
         factors: Sequence[str],
         budget: float,
         states: str,
     ):
-        system = family.system
-        self._run = run = DifferentiableRun("gradient", system, family.state, integrator, times)
+        self._run, self.condition = run, None
         self._back = Backward(family, factors)
         motion = run.begin()
         self._start = {name: array.copy() for name, array in motion.arrays().items()}
         samples = run.samples(motion)
         self._tape = tape_of(run, self._back, states == "walk back")
         self.retaken, self._last = 0, samples[-1]
-        required = set(samples[: len(charged)])
+        required = set(samples[:n_charged])
         segment = self._last or 1
         if not isinstance(self._tape, IntegerTape):
             room = 0.0 if isinstance(self._tape, WalkingTape) else budget
             segment = _segment(self._last, self._tape.bytes_per_step, room)
-        self._at_samples: dict[int, tuple[Array, Array]] = {}
+        self._at_samples: dict[int, tuple[Array, Array, float]] = {}
         self._checkpoints: list[tuple[int, Mapping[str, Array]]] = []
         self.value = _paid(cost, family.state, self._at_samples, 0) if 0 in required else 0.0
         n = 0
@@ -233,8 +254,13 @@ class _AdjointRun:
     def back(self, after: Backward | None) -> Backward:
         """Go back from its end, or from where a run after it has come to."""
         last, tape, later = self._last, self._tape, None
-        if after is not None:
-            self._back.follow(after)
+        by_time = 0.0 if after is None else self._back.follow(after)
+        if self.condition is not None:
+            if last in self._at_samples:
+                *costs, more = self._at_samples.pop(last)
+                self._back.add(*costs)
+                by_time += more
+            self._back.end_by(*self.condition.backward(self._back.by, by_time))
         for first, checkpoint in reversed(self._checkpoints):
             if not (isinstance(tape, WalkingTape) and self._walks(tape, first, last, checkpoint, later)):
                 again: Tape = Tape(self._run, self._back) if isinstance(tape, WalkingTape) else tape
@@ -246,7 +272,7 @@ class _AdjointRun:
             last, later = first, checkpoint
         tape.end()
         if 0 in self._at_samples:
-            self._back.add(*self._at_samples[0])
+            self._back.add(*self._at_samples[0][:2])
         self._back.begin_of_run(self._start)
         return self._back
 
@@ -277,7 +303,7 @@ class _AdjointRun:
         stops = sorted({first, last} | {n for n in self._at_samples if first < n < last}, reverse=True)
         for here, before in pairwise(stops):
             if here in self._at_samples:
-                self._back.add(*self._at_samples[here])
+                self._back.add(*self._at_samples[here][:2])
             tape.back(before - first, here - first)
 
 
@@ -289,18 +315,18 @@ def _segment(n_steps: int, n_bytes: int, budget: float) -> int:
     return math.isqrt(n_steps)
 
 
-def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array]], number: int) -> float:
+def _paid(cost: Cost, state: State, at_samples: dict[int, tuple[Array, Array, float]], number: int) -> float:
     """Return what a state costs, and keep the derivatives."""
     found = cost(state)
     try:
-        value, by_q, by_v = found
-        number_, by_q, by_v = float(value), np.array(by_q, float), np.array(by_v, float)
-        if by_q.shape != state.q.shape or by_v.shape != state.q.shape:
+        value, by_q, by_v, *by_t = found
+        numbers, by_q, by_v = [float(x) for x in (value, *by_t)], np.array(by_q, float), np.array(by_v, float)
+        if by_q.shape != state.q.shape or by_v.shape != state.q.shape or len(by_t) > 1:
             raise ValueError
     except (TypeError, ValueError):
         raise InvalidArgument(
             f"gradient: cost must return a number and its derivatives by positions and velocities, "
-            f"{state.q.shape} each, got {described(found)}."
+            f"{state.q.shape} each, and by the time if it depends on that, got {described(found)}."
         ) from None
-    at_samples[number] = by_q, by_v
-    return number_
+    at_samples[number] = by_q, by_v, sum(numbers[1:])
+    return numbers[0]

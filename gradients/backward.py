@@ -10,6 +10,7 @@ import numpy as np
 
 from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.masses import Masses
 from symplex.gradients.explicit_loop import ExplicitLoop
 from symplex.gradients.family import Family
 from symplex.gradients.internal_variables import Increment
@@ -24,6 +25,7 @@ from symplex.gradients.linear_steps import (
     added,
     unconditional,
 )
+from symplex.gradients.rigid_frames import rigid_backward
 
 
 @final
@@ -73,14 +75,24 @@ class Backward:
         self.take(by_g, forces, step.a1, range(len(self._parameters)))
         np.maximum(self._largest, (norm(self.by.q), norm(self.by.v)), out=self._largest)
 
-    def follow(self, after: Backward) -> None:
-        """Begin where a later run has come to, with what it has found."""
-        zero = np.zeros_like(after.by.q)
+    def follow(self, after: Backward) -> float:
+        """Begin where a later run has come to; return the derivative by the time of a condition that is between."""
+        zero, k = np.zeros_like(after.by.q), len(self._parameters)
         self.by = Variation(after.by.q, after.by.v, zero, zero, after.by.z)
-        self._parameters += after._parameters
+        self._parameters += after._parameters[:k]
         self.mass += after.mass
         self._added, self._largest = after._added, after._largest
         self.factors = after.factors | {name: one + after.factors.get(name, 0.0) for name, one in self.factors.items()}
+        return float(after._parameters[k:].sum())
+
+    def end_by(self, by: Variation, parameters: Array) -> None:
+        """Take the derivatives by the state at a time that is fixed, and add those by parameters."""
+        self.by = by
+        self._parameters += parameters
+
+    def add_time(self, rates: Variation) -> None:
+        """Add those by the time of the start, by which the end of a step has rates."""
+        self._parameters += self.by.dot(rates) * self.family.dt
 
     def add_explicit(self, loop: ExplicitLoop) -> None:
         """Add what a compiled loop over explicit steps has found."""
@@ -108,6 +120,8 @@ class Backward:
             for name in changed.inelastic if by.variables else ():
                 z1 = family.slope_of_variables(j, forces, name)
                 self._parameters[j] += float(np.sum(by.variables[name][..., 0] * z1))
+        if by.masses is not None:
+            self._add_masses(by.masses)
         if system.is_lumped and a is not None:
             self._add_masses(np.einsum("nd,nd->n", by_g, a))
         for name, out in self.factors.items():
@@ -117,19 +131,44 @@ class Backward:
     def begin_of_run(self, start: Mapping[str, Array]) -> None:
         """Go through the accelerations at the start."""
         state, system, q = self.family.state, self._system, start["q"]
+        v, by_a, moves = start["v"], self.by.a + self.by.own, np.flatnonzero(self.family.dt)
+        for j in moves:
+            held = self.family.slope_at_start(j, lambda one, t: one.held(t, v))
+            a = self.family.slope_at_start(j, lambda one, t: one.accelerations_at(t, q, v, state.internal))
+            self._parameters[j] += float(np.sum(self.by.v[..., 0] * held) + np.sum(by_a[..., 0] * a))
         self.by = by = self.by._replace(v=np.where(system.fixed[..., None], 0.0, self.by.v))  # supports have their own
-        if system.frames is not None:
+        if system.frames is not None and not by_a.any():
             return  # of methods that carry none
-        linear = LinearAccelerations(system, state.t, q, start["v"])
-        by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by.a + by.own))
+        linear = LinearAccelerations(system, state.t, q, v)
+        by_a = np.where(system.fixed[..., None], 0.0, by_a)
+        by_q, by_v, by_g = linear.backward(by_a) if system.frames is None else self._of_frames(linear, by_a[..., 0])
         at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
-        everything = range(len(self._parameters))
-        self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], everything)
+        others = np.setdiff1d(range(len(self._parameters)), moves)
+        self.take(
+            unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"] if system.frames is None else None, others
+        )
         by_v = np.where(system.fixed[..., None], 0.0, by_v)
         self.by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
         if at is not None:
             found = at.backward(system, by_g[..., 0])
             self.by = by._replace(q=by.q + (found.q0 + found.q1)[..., None], z=added(by.z, found.z0))
+
+    def _of_frames(self, linear: LinearAccelerations, by_a: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives by positions, velocities and forces through accelerations of frames."""
+        system, (t, q, v) = self._system, linear.at
+        frames, loose = system.frames, np.ones((len(q), 1))
+        assert frames is not None, "it has frames"
+        loose[frames.nodes] = 0.0
+        force, masses = system.force(t, q, v, internal=self.family.state.internal), np.asarray(system.mass)[:, None]
+
+        def accelerations(like: Masses, q: Array, v: Array, force: Array) -> tuple[Array]:
+            return (frames.accelerations(like, force, q, v),)
+
+        (by_q, by_v, by_force), by_masses = rigid_backward(system, accelerations, (q, v, force), (by_a,))
+        of_loose = loose * by_a / masses
+        self._add_masses(by_masses - np.sum(of_loose * force, axis=1) / masses[:, 0])
+        more_q, more_v, by_g = linear.backward_of_forces(-(by_force + of_loose)[..., None])
+        return by_q[..., None] + more_q, by_v[..., None] + more_v, by_g
 
     def by_parameters(self) -> Array:
         """Return the derivatives [k] by parameters, those through the start included."""

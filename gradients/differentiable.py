@@ -14,7 +14,9 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.system import State, System
 from symplex.gradients.framed_steps import FramedLinearStep, FramedSolvers
+from symplex.gradients.internal_variables import WEIGHTS
 from symplex.gradients.linear_steps import (
+    Change,
     ExplicitLinearStep,
     ForcesAtPoint,
     ForcesOnStep,
@@ -23,11 +25,13 @@ from symplex.gradients.linear_steps import (
     Solvers,
     Step,
     StepForces,
+    Variation,
 )
+from symplex.gradients.staged import Leg
 from symplex.time.composition import Composition, substeps
 from symplex.time.explicit.newmark import Newmark
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
-from symplex.time.integrator import FixedStepIntegrator, Integrator
+from symplex.time.integrator import FixedStepIntegrator, Integrator, stored_grid
 from symplex.time.internal import arrays_of, internal_of
 from symplex.time.motion import FixedStepMotion
 from symplex.time.trajectory import common_divisor
@@ -36,6 +40,7 @@ _METHODS = (
     "EnergyMomentum, Midpoint, VariationalMidpoint, Newmark, HilberHughesTaylor, GeneralizedAlpha, and compositions of "
     "these"
 )
+_OF_STEP = 3e-3  # of the size of a step, by which it and its time are changed
 
 
 class DifferentiableRun:
@@ -51,11 +56,15 @@ class DifferentiableRun:
     method : Integrator
     times : float64 [T]
         In s, of the samples.
+    leg : Leg, optional
+        The part of a run that it is, whose start and end may move.
 
     Attributes
     ----------
     method : FixedStepIntegrator
         With the step that divides the times.
+    moves : bool
+        Whether its start depends on parameters.
     start : State
     parts : int
         Steps that one is composed of.
@@ -72,13 +81,17 @@ class DifferentiableRun:
         If the method or a part of the system is not differentiable.
     """
 
-    def __init__(self, who: str, system: System, state: State, method: Integrator, times: Array):
-        self.system, self._who, self._solvers = system, who, Solvers(system)
+    def __init__(
+        self, who: str, system: System, state: State, method: Integrator, times: Array, leg: Leg | None = None
+    ):
+        self.system, self._who, self._solvers, self._leg = system, who, Solvers(system), leg
+        self.moves = leg is not None and leg.shift != 0.0
         require_times(who, times, state.t)
         self.times, self.start = times, state
         inner = method.integrator if isinstance(method, Composition) else method
         require_differentiable(who, system, method, inner)
-        interval = common_divisor(times, state.t)
+        self._dt = np.nan if leg is None else leg.entered.dt
+        interval = common_divisor(times, state.t) if np.isnan(self._dt) else None
         self.method: Any = method if interval is None else method.fit(system, state, interval)
         self._parts = substeps(method.order, method.scheme) if isinstance(method, Composition) else [1.0]
         inner = self.method.integrator if isinstance(method, Composition) else self.method
@@ -88,15 +101,24 @@ class DifferentiableRun:
         self.is_plain = explicit and system.frames is None
         self.carries = self._scheme is None or self._scheme(1.0).carries
         self._framed = None if system.frames is None else FramedSolvers(system)
-        if system.frames is not None and self.carries:
+        if system.frames is not None and self._scheme is None:
             raise InvalidSystem(
-                f"{who}: {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), of which "
-                f"the system has {len(system.frames)}. Use EnergyMomentum or Midpoint."
+                f"{who}: explicit {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), "
+                f"of which the system has {len(system.frames)}. Use an implicit method."
+            )
+        if who == "gradient" and system.frames is not None and self.carries and (system.joints or not system.is_lumped):
+            raise InvalidSystem(
+                f"gradient: with {'joints' if system.joints else 'a consistent mass'}, {inner.name} has tangents only: "
+                "what it makes of carried accelerations is not taken back. Use EnergyMomentum, Midpoint or tangent."
             )
 
     def begin(self) -> FixedStepMotion:
         """Return the motion at its start."""
-        return self.method.start(self.system, self.start)
+        return self.method.start(self.system, self.start) if np.isnan(self._dt) else self.at(self.system, self.start)
+
+    def at(self, system: System, state: State) -> FixedStepMotion:
+        """Return a motion with the step of the run that begins at another state, or of another system."""
+        return self.method.restart(system, state, self._dt) or self.method.start(system, state)
 
     def resume(self, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
         """Return the motion at a checkpoint."""
@@ -153,6 +175,43 @@ class DifferentiableRun:
                     f"derivatives, here into {limit[2]:g}. Take a shorter step than {h:.6g} s."
                 )
             yield taken
+
+    def rates(self, checkpoint: Mapping[str, Array], by_end: bool) -> Variation:
+        """Return the derivatives [..., 1] of the end of the step from a checkpoint, from what it starts with there.
+
+        By the time at which the run ends, or by that at which it starts, its steps dividing the time between. They are
+        differences of this one step, which take account of whatever depends on time: loads, supports, motors.
+        """
+        assert self._leg is not None, "there is a time that moves"
+        t0, dt, n = stored_grid(checkpoint)
+        parts = self._leg.parts
+        begins, size = (n / parts, 1.0 / parts) if by_end else (1.0 - n / parts, -1.0 / parts)
+        found: dict[str, Array] = {}
+        for at, weight in WEIGHTS:
+            e = at * _OF_STEP * dt
+            t, h = t0 + n * dt + e * begins, dt + e * size
+            grid = {"t0": np.array(t), "dt": np.array(h), "n": np.array(0)}
+            motion = self.resume({**checkpoint, **grid})
+            motion.advance(t + h)
+            for name, array in moving(getattr(motion, "inner", motion)).items():
+                found[name] = found.get(name, 0.0) + weight / (_OF_STEP * dt) * array
+        q, v, a = (found[name][..., None] for name in ("q", "v", "a"))
+        own = found["own_a"][..., None] if "own_a" in found else a
+        return Variation(q, v, a, own, {name: z[..., None] for name, z in internal_of(found).items()})
+
+    def by_end(self) -> Variation:
+        """Return the derivatives [..., 1] of the end of the run by the time at which that is."""
+        assert self._leg is not None, "there is a time that moves"
+        motion, zero = self.begin(), np.zeros((*self.start.q.shape, 1))
+        d = Variation(zero, zero, zero, zero, {k: np.zeros((*z.shape, 1)) for k, z in self.start.internal.items()})
+        none, steps = {name: 0.0 * z for name, z in d.z.items()}, self.steps(motion)
+        for _ in range(self._leg.parts):
+            checkpoint = motion.checkpoint()
+            for step in next(steps):
+                linear, forces = self.linearised(step, np.array([_OF_STEP * step.h]))
+                d = linear.forward(d, Change(zero, np.zeros((len(forces.conditions(self.system)), 1)), none))
+            d = d.plus(self.rates(checkpoint, True), np.ones(1))
+        return d
 
     def step(self, t: float, h: float, before: Mapping[str, Array], after: Mapping[str, Array]) -> Step:
         """Return a step between two sets of arrays."""

@@ -25,7 +25,7 @@ from symplex.gradients.differentiable import require_differentiable_parts
 from symplex.gradients.family import WEIGHTS, Build, Family
 from symplex.gradients.framed_steps import FramedLinearStep, FramedSolvers
 from symplex.gradients.linear_steps import ForcesAtPoint, Solvers, Step, Variation
-from symplex.gradients.tangents import Observe, changes, observed, observed_slopes
+from symplex.gradients.tangents import Observe, changes, observed, slopes
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.implicit.scheme import Scheme
 from symplex.time.modes.framed import FramedMotions, equations_of
@@ -157,8 +157,9 @@ def equilibrium_tangent(
     if observe is None:
         return EquilibriumTangent(state.q.ravel(), dq.reshape(-1, len(family)), state, dq)
     still = np.zeros_like(dq)
-    slopes = observed_slopes(observe, family, state, Variation(dq, still, still, still))
-    return EquilibriumTangent(observed(observe, family.system, state), slopes, state, dq)
+    d = Variation(dq, still, still, still)
+    by = slopes(family, state, d, lambda system, at: observed(observe, system, at))
+    return EquilibriumTangent(observed(observe, family.system, state), by, state, dq)
 
 
 @partial(checked, but=("parameters", "scales"))

@@ -55,6 +55,8 @@ class Family:
         How much of each parameter is a considerable change; default: its size.
     who : str
         For messages.
+    moves : bool
+        Whether the time of the start may depend on parameters.
 
     Attributes
     ----------
@@ -65,6 +67,8 @@ class Family:
         Derivatives of the start.
     dz : dict of str to float64 [..., k]
         Those of internal variables, by the names of parts.
+    dt : float64 [k]
+        Those of its time.
     masses : float64 [n, k] or None
         Derivatives of lumped masses, if any depend on a parameter.
 
@@ -76,8 +80,10 @@ class Family:
         If a parameter changes how many nodes there are, which coordinates are fixed, or the motion of a support.
     """
 
-    def __init__(self, build: Build, p: ArrayLike, scales: ArrayLike | None = None, who: str = "tangent"):
-        self._build, self._who = build, who
+    def __init__(
+        self, build: Build, p: ArrayLike, scales: ArrayLike | None = None, who: str = "tangent", moves: bool = False
+    ):
+        self._build, self._who, self._moves = build, who, moves
         self.p = _numbers(who, "parameters", p)
         self.scales = np.abs(self.p) if scales is None else _numbers(who, "scales", scales)
         if self.scales.shape != self.p.shape:
@@ -109,11 +115,12 @@ class Family:
         shape = (*self.state.q.shape, len(self.p))
         self.dq, self.dv = np.zeros(shape), np.zeros(shape)
         self.dz = {name: np.zeros((*z.shape, len(self.p))) for name, z in self.state.internal.items()}
-        masses = np.zeros((self.system.n_nodes, len(self.p)))
+        self.dt, masses = np.zeros(len(self.p)), np.zeros((self.system.n_nodes, len(self.p)))
         for j, some in enumerate(self.neighbours):
             for weight, system, state in some:
                 self.dq[..., j] += weight * (state.q - self.state.q)
                 self.dv[..., j] += weight * (state.v - self.state.v)
+                self.dt[j] += weight * (state.t - self.state.t)
                 for name, dz in self.dz.items():
                     dz[..., j] += weight * (state.internal[name] - self.state.internal[name])
                 if system.is_lumped:
@@ -156,7 +163,7 @@ class Family:
             what = "the motion of a support"
         elif not _same_consistent(system, here):
             what = "a consistent mass; take lumped masses"
-        elif state.t != self.state.t:
+        elif state.t != self.state.t and not self._moves:
             what = "the time of the start"
         else:
             return
@@ -181,6 +188,11 @@ class Family:
         for weight, system, _ in self.neighbours[j]:
             total = total + weight * self._evaluated(system, evaluate)
         return np.asarray(total)
+
+    def slope_at_start(self, j: int, evaluate: Callable[[System, float], Array]) -> Array:
+        """Return the derivative by parameter j of a function of a system, and of the time in s of the start."""
+        some = self.neighbours[j]
+        return np.sum([w * self._evaluated(one, lambda s, t=at.t: evaluate(s, t)) for w, one, at in some], axis=0)
 
     def slope_of_variables(self, j: int, forces: StepForces, name: str) -> Array:
         """Return the derivative by parameter j of a part's internal variables at the end of a step."""

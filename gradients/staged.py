@@ -1,8 +1,9 @@
-"""Runs in stages: each is a separate run, which begins where the one before it ends, for all parameters."""
+"""Runs in stages, given or following conditions: parts with steps of one size, each begun where the one before ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,8 @@ from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.time.integrator import Integrator
-from symplex.time.stages import Stage, Stages
+from symplex.time.stage_event import Event
+from symplex.time.stages import Entered, Stage, Stages
 
 _SAME = 1e-9  # times that differ by this part of a stage are one
 
@@ -22,8 +24,48 @@ Build = Callable[[Array], tuple[System | Stages, State]]
 
 
 @final
+@dataclass(frozen=True)
+class Leg:
+    """A part of a run, in steps of one size.
+
+    Attributes
+    ----------
+    stage : Stage
+    entered : Entered
+        Where it begins; without a step where that is found there.
+    end : float
+        In s.
+    event : Event or None
+        The condition that ends it.
+    conditions : int
+        How many conditions have moved times before it.
+    shift : float
+        The derivative of its start by the time of the last of these.
+    """
+
+    stage: Stage
+    entered: Entered
+    end: float
+    event: Event | None = None
+    conditions: int = 0
+    shift: float = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether its end depends on parameters by itself."""
+        return self.event is not None and (self.event.value != "time" or len(self.event.after) > 0)
+
+    @property
+    def parts(self) -> int:
+        """Into how many steps the way to its end, or to a time after it, is divided; 0 if they are as given."""
+        if self.moves:
+            return max(round((self.end - self.entered.t) / self.entered.dt), 1)
+        return self.entered.parts
+
+
+@final
 class StagedBuild:
-    """What a function builds of parameters, stage by stage.
+    """What a function builds of parameters, part by part.
 
     Parameters
     ----------
@@ -32,29 +74,93 @@ class StagedBuild:
     build : callable
         Returns `Stages` and the `State` at the start for parameters p [k].
     p : float64 [k]
+    times : float64 [T]
+        In s, of the samples.
+
+    Attributes
+    ----------
+    p : float64 [k]
+    times : float64 [T]
+        Those that are reached; where a condition stops the run, the last of them is its time.
+    legs : list of Leg
+    moved : list of float
+        Times in s of the conditions that end a part, all of which depend on parameters.
+    happened, all_happened : dict of str to float
+        Times in s of the conditions that change the run, and of all that have held.
+    stopped : str
+        The condition that stops it, if one does.
 
     Raises
     ------
     InvalidSystem
-        If stages begin in other ways than at the state where the one before ends, or follow events.
+        If stages begin in other ways than at the state where the one before ends.
     """
 
-    def __init__(self, who: str, build: Build, p: ArrayLike):
-        self._who, self._build, self._found = who, build, dict[bytes, tuple[Stages, State]]()
-        self.p = np.array(p, float)
+    def __init__(self, who: str, build: Build, p: ArrayLike, times: Array):
+        self.who, self._build, self._found = who, build, dict[bytes, tuple[Stages, State]]()
+        self._following = dict[tuple[bytes, str, tuple[float, ...]], tuple[Stage, ...]]()
+        self._events = dict[int, Mapping[str, Event]]()
+        self.p, self.times = np.array(p, float), times
+        self.happened: Mapping[str, float] = {}
+        self.all_happened: Mapping[str, float] = {}
+        self.moved: list[float] = []
+        self.stopped = ""
         stages = self._at(self.p)[0]
-        self.stages = stages.stages
-        if stages.events:
-            raise InvalidSystem(
-                f"{who}: runs with conditions have no derivatives, here '{stages.events[0].name}': the time at which "
-                "one holds depends on parameters. Take stages that end at given times."
-            )
-        for k, stage in enumerate(self.stages):
-            if stage.beginning is not None:
+        self.legs = self._after_conditions(stages) if stages.events else self._given(stages)
+        for leg in self.legs:
+            if leg.stage.beginning is not None:
                 raise InvalidSystem(
-                    f"{who}: stage {stage.name or k} makes its system of the state at which it begins "
-                    f"({type(stage.beginning).__name__}), which has no derivatives."
+                    f"{who}: stage {leg.stage.name or leg.entered.at} makes its system of the state at which it begins "
+                    f"({type(leg.stage.beginning).__name__}), which has no derivatives."
                 )
+
+    def _given(self, stages: Stages) -> list[Leg]:
+        """Return the stages that are reached."""
+        found, start, last = [], self.start(self.p).t, self.times[-1]
+        if last > stages.stages[-1].end * (1.0 + _SAME):
+            raise InvalidArgument(
+                f"{self.who}: t = {last:g} s is after the end of the last stage, {stages.stages[-1].end:g} s."
+            )
+        for at, stage in enumerate(stages.stages):
+            found.append(Leg(stage, Entered("", {}, at, start, np.nan, 0), stage.end))
+            start = stage.end
+            if last <= stage.end + _SAME * abs(stage.end):
+                break
+        return found
+
+    def _after_conditions(self, stages: Stages) -> list[Leg]:
+        """Return the parts of a run with conditions, by taking it."""
+        state = self.start(self.p)
+        motion = stages.start(stages.stages[0].system, state)
+        for k, t in enumerate(self.times):
+            motion.advance(t)
+            if motion.stopped:
+                self.stopped = motion.stopped
+                self.times = np.append(self.times[:k], motion.happened[self.stopped])
+                break
+        acting = {event.name: event for event in stages.events if event.then != "record"}
+        self.all_happened = motion.happened
+        self.happened = {name: t for name, t in motion.happened.items() if name in acting}
+        ends = [*(one.t for one in motion.entered[1:]), float(self.times[-1])]
+        found: list[Leg] = []
+        shift = 0.0
+        for one, end in zip(motion.entered, ends, strict=True):
+            if not end > one.t:
+                continue  # a condition that holds at once
+            if np.isnan(one.dt):
+                raise InvalidSystem(
+                    f"{self.who}: {stages.stages[one.at].integrator.name} takes no steps of one size, and has no "
+                    "derivatives."
+                )
+            event = next((acting[name] for name, t in self.happened.items() if t == end), None)
+            shift = 1.0 if self.moved and one.t == self.moved[-1] else shift
+            stage = self._stage_of(self.p, one, one.happened)
+            found.append(leg := Leg(stage, one, end, event, len(self.moved), shift))
+            if event is not None:
+                self.moved.append(end)
+            shift *= 1.0 - (end - one.t) / one.dt / leg.parts if leg.parts else 0.0
+            shift = 0.0 if abs(shift) < _SAME else shift
+        return found
 
     def _at(self, p: Array) -> tuple[Stages, State]:
         """Return what is built of parameters, once."""
@@ -63,59 +169,89 @@ class StagedBuild:
             built: Any = self._build(p.copy())
             if not (isinstance(built, tuple) and len(built) == 2 and isinstance(built[0], Stages)):
                 raise InvalidArgument(
-                    f"{self._who}: without an integrator build must return Stages and a State; it returns "
+                    f"{self.who}: without an integrator build must return Stages and a State; it returns "
                     f"{described(built)}."
                 )
             self._found[key] = built
         return self._found[key]
 
+    def _stage_of(self, p: Array, entered: Entered, happened: Mapping[str, float]) -> Stage:
+        """Return a stage for parameters, and times in s of conditions."""
+        stages = self._at(p)[0]
+        found = stages.stages
+        if entered.after:
+            key = p.tobytes(), entered.after, tuple(happened.values())
+            if key not in self._following:
+                event = next(event for event in stages.events if event.name == entered.after)
+                self._following[key] = tuple(stages.following(event, happened))
+            found = self._following[key]
+        stage = found[entered.at]
+        self._events[id(stage.system)] = {event.name: event for event in stages.events}
+        return stage
+
     def start(self, p: Array) -> State:
         """Return the state at the start for parameters."""
         return self._at(p)[1]
 
-    def of(self, k: int, start: Callable[[Array], State]) -> Callable[[Array], tuple[System, State]]:
-        """Return the function that builds a stage, which begins at a state for parameters."""
+    def event_of(self, system: System, name: str) -> Event:
+        """Return a condition as it is for the parameters of a system that was built."""
+        return self._events[id(system)][name]
+
+    def of(
+        self, leg: Leg, start: Callable[[Array], State], moved: Callable[[Array], Array]
+    ) -> Callable[[Array], tuple[System, State]]:
+        """Return the function that builds a part, which begins at a state for parameters.
+
+        Parameters
+        ----------
+        leg : Leg
+        start : callable
+        moved : callable
+            ``moved(p)`` returns the times [m] in s of conditions for parameters [k], and those times if there are more.
+        """
 
         def build(p: Array) -> tuple[System, State]:
-            stages = self._at(p)[0].stages
-            if [stage.end for stage in stages] != [stage.end for stage in self.stages]:
-                raise InvalidSystem(f"{self._who}: a parameter changes when stages end; there is no derivative by it.")
-            return stages[k].system, start(p)
+            times, own = moved(p), p[: len(self.p)]
+            places = {t: k for k, t in enumerate(self.moved[: leg.conditions])}
+            happened = {
+                name: times[places[t]] if name in self.happened and t in places else t
+                for name, t in leg.entered.happened.items()
+            }
+            stage = self._stage_of(own, leg.entered, happened)
+            if abs(stage.end - leg.stage.end) > _SAME * abs(stage.end):
+                raise InvalidSystem(f"{self.who}: a parameter changes when stages end; there is no derivative by it.")
+            state = start(p)
+            if leg.shift:
+                last = leg.conditions - 1
+                state = state.timed(leg.entered.t + leg.shift * (times[last] - self.moved[last]))
+            return stage.system, state
 
         return build
 
-    def method(self, k: int, state: State) -> Integrator:
-        """Return the integrator of a stage, with the step that it takes from a state."""
-        stage: Stage = self.stages[k]
-        return stage.integrator if stage.interval is None else stage.integrator.fit(stage.system, state, stage.interval)
+    def method(self, leg: Leg, state: State) -> Integrator:
+        """Return the integrator of a part, with the step that it takes from a state if that is found there."""
+        stage = leg.stage
+        if stage.interval is None or not np.isnan(leg.entered.dt):
+            return stage.integrator
+        return stage.integrator.fit(stage.system, state, stage.interval)
 
-    def times(self, times: Array) -> list[Array]:
-        """Return the times in each stage that is reached, in s; one at its end is in it, not in the next one."""
-        found, start = [], -np.inf
-        if times[-1] > self.stages[-1].end * (1.0 + _SAME):
-            raise InvalidArgument(
-                f"{self._who}: t = {times[-1]:g} s is after the end of the last stage, {self.stages[-1].end:g} s."
-            )
-        for stage in self.stages:
-            end = stage.end + _SAME * abs(stage.end)
-            found.append(times[(times > start) & (times <= end)])
-            start = end
-            if times[-1] <= end:
-                break
-        return found
+    def inside(self, leg: Leg) -> tuple[Array, Array]:
+        """Return the times inside a part, in s, and these with its end unless it is the last one, or ends with a time.
 
-    def until(self, k: int, inside: Array, last: bool) -> Array:
-        """Return the times inside a stage, with its end unless it is the last one, or ends with a time."""
-        end = self.stages[k].end
-        if last or (len(inside) and abs(inside[-1] - end) <= _SAME * abs(end)):
-            return inside
-        return np.append(inside, end)
+        One at its end is in it, not in the next one.
+        """
+        first, end = leg is self.legs[0], leg.end + _SAME * abs(leg.end)
+        start = -np.inf if first else leg.entered.t + _SAME * abs(leg.entered.t)
+        some = self.times[(self.times > start) & (self.times <= end)]
+        if leg is self.legs[-1] or (len(some) and abs(some[-1] - leg.end) <= _SAME * abs(leg.end)):
+            return some, some
+        return some, np.append(some, leg.end)
 
 
-def staged(who: str, build: Build, p: ArrayLike, integrator: Integrator | None) -> StagedBuild | None:
+def staged(who: str, build: Build, p: ArrayLike, integrator: Integrator | None, times: Array) -> StagedBuild | None:
     """Return the stages that a function builds, if it is to be without an integrator."""
     if isinstance(integrator, Stages):
         raise InvalidArgument(
             f"{who}: let build return the Stages for its parameters in place of the System, and give integrator=None."
         )
-    return StagedBuild(who, build, p) if integrator is None else None
+    return StagedBuild(who, build, p, times) if integrator is None else None

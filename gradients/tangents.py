@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -46,6 +46,14 @@ class RunTangent(Summarized):
         Derivatives of its positions and velocities.
     dz : dict of str to float64 [..., k]
         Those of its internal variables, by the names of parts.
+    variation : Variation
+        All of these, with those of accelerations as the method carries them.
+    events : dict of str to float
+        Times in s of the conditions that change the run, by name.
+    event_derivatives : dict of str to float64 [k]
+        Derivatives of these.
+    stopped : str
+        The condition at whose time the run stops, which is the last time then; empty if none does.
     """
 
     t: Array
@@ -55,6 +63,18 @@ class RunTangent(Summarized):
     dq: Array
     dv: Array
     dz: Mapping[str, Array]
+    variation: Variation
+    events: Mapping[str, float] = field(default_factory=dict)
+    event_derivatives: Mapping[str, Array] = field(default_factory=dict)
+    stopped: str = ""
+
+    @property
+    def dt(self) -> Array:
+        """The derivatives [T, k] of the times: zero, but those of a condition that stops the run."""
+        out = np.zeros((len(self.t), self.dq.shape[2]))
+        if self.stopped:
+            out[-1] = self.event_derivatives[self.stopped]
+        return out
 
     def state_at(self, change: ArrayLike) -> State:
         """Return the state at the last time for parameters that differ by ``change`` [k], to first order.
@@ -127,10 +147,15 @@ def tangent(
     >>> scipy.optimize.least_squares(lambda p: ..., jac=lambda p: ...)
     """
     times = np.asarray(times, float)
-    if (stages := staged("tangent", build, parameters, integrator)) is not None:
-        return _in_stages(stages, times, observe, scales)
+    if (stages := staged("tangent", build, parameters, integrator, times)) is not None:
+        return _in_stages(stages, observe, scales)
     family = Family(build, parameters, scales)  # pyright: ignore[reportArgumentType]
     run = DifferentiableRun("tangent", family.system, family.state, integrator, times)  # pyright: ignore[reportArgumentType]
+    return _carried(family, run, observe, len(times))
+
+
+def _carried(family: Family, run: DifferentiableRun, observe: Observe | None, n_observed: int) -> RunTangent:
+    """Return numbers of a run at some of its times, and their derivatives."""
     motion = run.begin()
     samples = run.samples(motion)
     d = initial_variation(family, motion.arrays()["a"])
@@ -138,35 +163,76 @@ def tangent(
     steps = run.steps(motion)
     for number in samples:
         while motion.n < number:
+            checkpoint = motion.checkpoint() if run.moves else {}
             for step in next(steps):
                 linear, forces = run.linearised(step, family.deltas)
                 d = linear.forward(d, changes(family, forces, step.a1))
+            if run.moves:
+                d = d.plus(run.rates(checkpoint, False), family.dt)
         state = state_of(motion)
-        if observe is None:
-            values.append(state.q.ravel())
-            jacobian.append(d.q.reshape(-1, len(family)).copy())
-            continue
-        a = d.a if run.carries else consistent_accelerations(family, state, d)
-        values.append(observed(observe, family.system, state))
-        jacobian.append(observed_slopes(observe, family, state, d._replace(a=a)))
-    return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v, d.z)
+        if len(values) < n_observed:
+            found, slope = _observed(observe, family, run, state, d)
+            values.append(found)
+            jacobian.append(slope)
+    return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v, d.z, d)
 
 
-def _in_stages(stages: StagedBuild, times: Array, observe: Observe | None, scales: ArrayLike | None) -> RunTangent:
+def _observed(
+    observe: Observe | None,
+    family: Family,
+    run: DifferentiableRun,
+    state: State,
+    d: Variation,
+    dt: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return what is observed of a state, and its derivatives [m, k], where those dt [k] of its time may not be 0."""
+    if observe is None:
+        return state.q.ravel(), d.q.reshape(-1, len(family)).copy()
+    a = d.a if run.carries else consistent_accelerations(family, state, d, dt)
+    slope = slopes(family, state, d._replace(a=a), lambda system, at: observed(observe, system, at), dt)
+    return observed(observe, family.system, state), slope
+
+
+def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike | None) -> RunTangent:
     """Return numbers of a run in stages, each of which begins at the state of the one before to first order."""
-    require_times("tangent", times, stages.start(stages.p).t)
-    inside, found = stages.times(times), []
+    from symplex.gradients.conditions import Condition  # which needs the derivatives of values of here
+
+    require_times("tangent", stages.times, stages.start(stages.p).t)
+    values, jacobian, times = [], [], np.array(stages.moved)
     start: Callable[[Array], State] = stages.start
-    one: RunTangent | None = None
-    for k, some in enumerate(inside):
-        until = stages.until(k, some, k + 1 == len(inside))
-        state = start(stages.p)
-        one = tangent(stages.of(k, start), stages.p, stages.method(k, state), until, observe, scales=scales)
-        found.append((one.values[: len(some)], one.jacobian[: len(some)]))
-        start = partial(_first_order, one, stages.p, stages.stages[k].end)
-    values, jacobian = (np.concatenate([some[i] for some in found if len(some[0])]) for i in (0, 1))
+    dt, one = np.zeros((len(times), len(stages.p))), None
+    for leg in stages.legs:
+        some, until = stages.inside(leg)
+        moved = partial(_moved_to_first_order, times, dt.copy(), stages.p)
+        family = Family(stages.of(leg, start, moved), stages.p, scales, moves=leg.shift != 0.0)
+        method = stages.method(leg, family.state)
+        run = DifferentiableRun("tangent", family.system, family.state, method, until, leg)
+        is_last = stages.stopped and leg is stages.legs[-1]
+        one = _carried(family, run, observe, len(some) - bool(is_last))
+        values += list(one.values)
+        jacobian += list(one.jacobian)
+        if leg.event is not None:
+            d, k = one.variation, leg.conditions
+            if leg.moves:
+                condition = Condition(stages, leg, family, run, one.state)
+                dt[k] = condition.slopes(d, dt)
+                d = d.plus(condition.by_end, dt[k])
+            if is_last:
+                found, slope = _observed(observe, family, run, one.state, d, dt[k])
+                values.append(found)
+                jacobian.append(slope)
+            one = RunTangent(one.t, one.values, one.jacobian, one.state, d.q, d.v, d.z, d)
+        start = partial(_first_order, one, stages.p, leg.end)
     assert one is not None, "there is a stage"
-    return RunTangent(times, values, jacobian, one.state, one.dq, one.dv, one.dz)
+    happened = {name: dt[stages.moved.index(t)] for name, t in stages.happened.items() if t in stages.moved}
+    numbers = np.array(values), np.array(jacobian)
+    of_events = {name: stages.happened[name] for name in happened}, happened, stages.stopped
+    return RunTangent(stages.times, *numbers, one.state, one.dq, one.dv, one.dz, one.variation, *of_events)
+
+
+def _moved_to_first_order(times: Array, dt: Array, p0: Array, p: Array) -> Array:
+    """Return times [m] in s for other parameters than p0, by which they have derivatives [m, k]."""
+    return times + dt @ (p - p0)
 
 
 def _first_order(found: RunTangent, p0: Array, t: float, p: Array) -> State:
@@ -185,6 +251,7 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
     """Return how parameters change the equations of a step, with the accelerations a [n, dim] at its end."""
     out = np.zeros((*a.shape, len(family)))
     conditions = np.zeros((len(forces.conditions(family.system)), len(family)))
+    carried = None if forces.carried(family.system) is None else np.zeros((2, *out.shape))
     for j, changed in enumerate(family.changed):
         if changed:
             out[..., j] = family.slope_of_forces(j, forces)
@@ -192,7 +259,9 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
             conditions[:, j] = family.slope(j, forces.conditions)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
-    return Change(out, conditions, _variables(family, forces))
+        if carried is not None and (changed.joints or family.masses is not None):
+            carried[..., j] = family.slope(j, forces.carried)  # pyright: ignore[reportArgumentType]
+    return Change(out, conditions, _variables(family, forces), carried)
 
 
 def _variables(family: Family, forces: StepForces) -> dict[str, Array]:
@@ -206,17 +275,20 @@ def _variables(family: Family, forces: StepForces) -> dict[str, Array]:
 
 
 def initial_variation(family: Family, a: Array) -> Variation:
-    """Return the derivatives of the start by parameters."""
-    state = family.state
-    d = Variation(family.dq, family.dv, np.zeros_like(family.dq), np.zeros_like(family.dq), family.dz)
-    a = consistent_accelerations(family, State(state.t, state.q, state.v, a, internal=state.internal), d)
+    """Return the derivatives of the start by parameters, with those of its time."""
+    state, system = family.state, family.system
+    d = Variation(family.dq, family.dv.copy(), np.zeros_like(family.dq), np.zeros_like(family.dq), family.dz)
+    state = State(state.t, state.q, state.v, a, internal=state.internal)
+    for j in np.flatnonzero(family.dt) if system.moving else ():
+        d.v[..., j] += family.slope_at_start(j, lambda one, t: one.held(t, state.v))
+    a = consistent_accelerations(family, state, d, family.dt)
     return d._replace(a=a, own=a.copy())
 
 
-def consistent_accelerations(family: Family, state: State, d: Variation) -> Array:
-    """Return the derivatives [n, dim, k] of the accelerations M⁻¹(f − ∇V) of a state."""
-    if family.system.frames is not None or family.system.inelastic:
-        return slopes(family, state, d, _accelerations)
+def consistent_accelerations(family: Family, state: State, d: Variation, dt: Array | None = None) -> Array:
+    """Return the derivatives [n, dim, k] of the accelerations M⁻¹(f − ∇V) of a state, whose time may have some [k]."""
+    if family.system.frames is not None or family.system.inelastic or (dt is not None and dt.any()):
+        return slopes(family, state, d, _accelerations, dt)
     linear = LinearAccelerations(family.system, state.t, state.q, state.v)
     return linear.forward(d.q, d.v, changes(family, ForcesAtPoint(*linear.at), state.a).forces)
 
@@ -225,22 +297,47 @@ def _accelerations(system: System, state: State) -> Array:
     return system.accelerations_at(state.t, state.q, state.v, state.internal)
 
 
-def slopes(family: Family, state: State, d: Variation, evaluate: Callable[[System, State], Array]) -> Array:
-    """Return the derivatives [..., k] of a function of a system and a state, by differences along their changes."""
-    size, columns = float(np.ptp(state.q, axis=0).max()) or 1.0, []
+def slopes(
+    family: Family,
+    state: State,
+    d: Variation,
+    evaluate: Callable[[System, State], Any],
+    dt: Array | None = None,
+    every: bool = False,
+) -> Array:
+    """Return the derivatives [..., k] of a function of a system and a state, by differences along their changes.
+
+    With the time of the state, where it has derivatives [k]; of a system that depends on a parameter, or of every one.
+    """
+    columns = []
     for j, changed in enumerate(family.changed):
-        far = float(np.abs(d.q[..., j]).max())
-        delta = min(family.deltas[j], _RELATIVE * size / far) if far > 0.0 else family.deltas[j]
-        total: Array | float = 0.0
-        for at, weight in WEIGHTS:
-            e = at * delta
-            q, v, a = state.q + e * d.q[..., j], state.v + e * d.v[..., j], state.a + e * d.a[..., j]
-            z = {name: value + e * d.z[name][..., j] for name, value in state.internal.items()}
-            total = total + weight / delta * evaluate(family.system, State(state.t, q, v, a, internal=z))
-        if changed or family.masses is not None:
+        total = along(family.system, state, d, j, family.deltas[j], evaluate, 0.0 if dt is None else dt[j])
+        if every or changed or family.masses is not None:
             total = total + family.slope(j, lambda system: evaluate(system, state))
         columns.append(total)
     return np.stack(columns, axis=-1)
+
+
+def along(
+    system: System,
+    state: State,
+    d: Variation,
+    j: int,
+    delta: float,
+    evaluate: Callable[[System, State], Any],
+    dt: float = 0.0,
+) -> Any:
+    """Return the derivative of a function of a system and a state along direction j of changes, and dt of the time."""
+    far = float(np.abs(d.q[..., j]).max())
+    if far > 0.0:
+        delta = min(delta, _RELATIVE * (float(np.ptp(state.q, axis=0).max()) or 1.0) / far)
+    total: Any = 0.0
+    for at, weight in WEIGHTS:
+        e = at * delta
+        q, v, a = state.q + e * d.q[..., j], state.v + e * d.v[..., j], state.a + e * d.a[..., j]
+        z = {name: value + e * d.z[name][..., j] for name, value in state.internal.items()}
+        total = total + weight / delta * evaluate(system, State(state.t + e * dt, q, v, a, internal=z))
+    return total
 
 
 def observed(observe: Observe, system: System, state: State) -> Array:
@@ -259,8 +356,3 @@ def observed(observe: Observe, system: System, state: State) -> Array:
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise InvalidArgument(f"tangent: observe must return finite numbers [m], got {described(found)}.")
     return numbers
-
-
-def observed_slopes(observe: Observe, family: Family, state: State, d: Variation) -> Array:
-    """Return the derivatives [m, k] of what is observed."""
-    return slopes(family, state, d, lambda system, at: observed(observe, system, at))

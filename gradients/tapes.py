@@ -42,14 +42,22 @@ class Tape:
     def begin(self, motion: FixedStepMotion, n: int) -> None:
         """Begin at a checkpoint, from which n steps are kept."""
         self._motion, self._taken, self._steps = motion, [], self._run.steps(motion)
+        self._before: list[
+            Mapping[str, Array]
+        ] = []  # checkpoints at the starts of steps that depend on that of the run
 
     def take(self, n: int) -> None:
         """Take n steps."""
-        self._taken += [next(self._steps) for _ in range(n)]
+        for _ in range(n):
+            if self._run.moves:
+                self._before.append(self._motion.checkpoint())
+            self._taken.append(next(self._steps))
 
     def back(self, first: int, last: int) -> None:
         """Go back over the steps from the number last, counted from the checkpoint, to first."""
-        for parts in reversed(self._taken[first:last]):
+        for k, parts in reversed(list(enumerate(self._taken))[first:last]):
+            if self._run.moves:
+                self._back.add_time(self._run.rates(self._before[k], False))
             for step in reversed(parts):
                 linear, forces = self._run.linearised(step, self._back.family.deltas)
                 self._back.step(linear, forces, step)
@@ -188,6 +196,8 @@ def tape_of(run: DifferentiableRun, back: Backward, walks: bool) -> Tape:
         If it is to walk back, and its method or system cannot.
     """
     plain = run.is_plain and has_products(run.system)
+    if run.moves:  # some steps, whose sizes depend on parameters
+        return Tape(run, back)
     if not walks:
         return (ExplicitTape if plain else Tape)(run, back)
     if plain and run.parts == 1:

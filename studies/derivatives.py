@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +23,9 @@ from symplex.scenario.scenario import Problem, Scenario
 from symplex.studies.convergence import value_at
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.modes.natural import natural_modes
-from symplex.time.stages import Stages
+from symplex.time.motion import Motion
+from symplex.time.stage_event import Event
+from symplex.time.stages import Stage, Stages
 from symplex.time.trajectory import march
 
 _MOMENTA: dict[str, Callable[[System, State], Array]] = {
@@ -48,11 +53,6 @@ class KeyedRun:
         Of the columns.
     times : float64 [T]
         In s, at which the scenario is sampled.
-
-    Raises
-    ------
-    ScenarioError
-        If a key has no number, or there is no such column.
     """
 
     def __init__(self, scenario: Scenario, keys: Sequence[str], columns: Sequence[str]):
@@ -60,6 +60,7 @@ class KeyedRun:
         self.values = np.array([_number(scenario, key) for key in keys])
         self.times = scenario.times
         self._problems: dict[int, Problem] = {}
+        self._stages: list[Stage] = []  # whose systems must not go while their problems are known by them
         self._like = problem = scenario.build()
         self.units = {column: _unit(problem, column) for column in columns}
 
@@ -75,8 +76,22 @@ class KeyedRun:
         if not isinstance(stages, Stages):
             self._problems[id(problem.system)] = problem
             return problem.system, problem.state
-        self._problems |= {id(stage.system): problem for stage in stages.stages}
-        return stages, problem.state
+        self._keep(problem, stages.stages)
+
+        def following(event: Event, happened: Mapping[str, float]) -> Sequence[Stage]:
+            return self._keep(problem, stages.following(event, happened))
+
+        events = [
+            event if isinstance(event.then, str) else replace(event, then=partial(following, event))
+            for event in stages.events
+        ]
+        return Stages(stages.stages, events), problem.state
+
+    def _keep(self, problem: Problem, stages: Sequence[Stage]) -> Sequence[Stage]:
+        """Keep of which problem the systems of stages are."""
+        self._problems |= {id(stage.system): problem for stage in stages}
+        self._stages += stages
+        return stages
 
     def problem(self, p: Array) -> Problem:
         """Return the problem with other numbers."""
@@ -108,6 +123,7 @@ class KeyedRun:
             raise type(error)(f"{self.scenario.path.name}: {error}") from None
         finally:
             self._problems.clear()
+            self._stages.clear()
 
     def frequencies_only(self, p: Array, n: int, at: Literal["start", "equilibrium"]) -> Array:
         """Return the n lowest natural frequencies in Hz."""
@@ -122,8 +138,13 @@ class KeyedRun:
         problem = self.problem(p)
         own = dt_of is None or isinstance(problem.integrator, Stages)  # which have systems of their own
         method = problem.integrator if own else self.problem(dt_of).integrator  # pyright: ignore[reportArgumentType]
-        states = march(problem.system, method, problem.state, self._until(end))
-        return np.array([observed(problem, problem.system, state, self.columns) for state in states])
+        found: list[Array] = []
+
+        def keep(motion: Motion, state: State) -> None:
+            found.append(observed(problem, motion.system, state, self.columns))
+
+        deque(march(problem.system, method, problem.state, self._until(end), [keep]), maxlen=0)
+        return np.array(found)
 
     def _until(self, end: float) -> Array:
         """Return the times of samples up to the first one not before a time in s."""
@@ -174,13 +195,7 @@ def _of_system(system: System, state: State) -> dict[str, float]:
 
 
 def _unit(problem: Problem, column: str) -> str:
-    """Return the unit of a column.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such column.
-    """
+    """Return the unit of a column."""
     source = column.rpartition(".")[0]
     if source:
         known: dict[str, Any] = {

@@ -389,6 +389,10 @@ class _Fit:
             k = test.run.columns.index(curve.of)
             value = np.interp(some.t, found.t, found.values[:, k])
             by = np.column_stack([np.interp(some.t, found.t, found.jacobian[:, k, j]) for j in range(len(p))])
+            if found.stopped and len(found.t) > 1:  # the last time moves, and with it the line to there
+                part = (some.t - found.t[-2]) / (found.t[-1] - found.t[-2])
+                rate = (found.values[-1, k] - found.values[-2, k]) / (found.t[-1] - found.t[-2])
+                by -= np.outer(np.where((part > 0.0) & (part < 1.0), part * rate, 0.0), found.dt[-1])
             residuals.append((value - some.values) / some.deviations)
             slopes.append(by * self._scales / some.deviations[:, None])
         return np.concatenate(residuals), np.vstack(slopes)
@@ -466,9 +470,11 @@ class _Fit:
                 size, errors = np.abs(slopes).max(axis=0), []
                 for step in _STEPS:
                     ends = [function(p + sign * step * move) for sign in (1.0, -1.0)]
+                    if len({len(slopes), *map(len, ends)}) > 1:  # stopped between other samples
+                        continue
                     difference = np.abs((ends[0] - ends[1]) / (2.0 * step) - slopes).max(axis=0)
                     errors.append(float(np.max(difference / np.where(size > 0.0, size, 1.0))))
-                worst = max(worst, min(errors))
+                worst = max(worst, min(errors, default=math.inf))
         return worst
 
 
@@ -530,13 +536,7 @@ def _save(folder: Folder, found: FitFound) -> None:
 
 
 def read_fit(path: Path) -> FitFound:
-    """Return the fit that is in a folder.
-
-    Raises
-    ------
-    OutputError
-        If it has not come to its end, or cannot be read.
-    """
+    """Return the fit that is in a folder."""
     if not is_file(path / SUMMARY):
         raise OutputError(f"{path} holds no fit that has come to its end; go on with it by symplex fit --resume.")
     with damage_reported(path / SUMMARY, "fit", "begin it again with --overwrite"):

@@ -29,8 +29,9 @@ _REDUCED: dict[str, Callable[[Array, Array], float]] = {
     "rms": lambda t, x: np.sqrt(trapezoid(x**2, t) / (t[-1] - t[0])) if len(t) > 1 else abs(x[0]),
     "time_of_max": lambda t, x: t[x.argmax()],
 }
-_FORM = f"write a key of summary.json, as drift.total, or {', '.join(_REDUCED)} of a column, as max(kinetic) or, of a "
-_FORM += "probe, final(tip.displacement_z)"
+_FORM = f"write a key of summary.json, as drift.total or events.WHEN, or {', '.join(_REDUCED)} of a column, as "
+_FORM += "max(kinetic) or, of a probe, final(tip.displacement_z)"
+_EVENTS = "events"  # in summaries, by whose names times are taken
 _IN_SUMMARIES = ("energy_end", "peak_strain_energy")
 
 
@@ -63,6 +64,12 @@ class RunQuantity:
             raise OutputError(f"{shown(text)} is no quantity of a run; {_FORM}.")
         return cls(text.strip(), "", text.strip())
 
+    @property
+    def condition(self) -> str:
+        """The name of the condition whose time it is; empty of others."""
+        kind, _, name = self.source.partition(".")
+        return name if kind == _EVENTS and not self.reduction else ""
+
     def value(self, result: Result) -> float:
         """Return the number."""
         if not self.reduction:
@@ -94,7 +101,7 @@ class RunQuantity:
         raise OutputError(f"{result.path}: there is no column {shown(self.source)}; there are {listed(known)}.")
 
     def _in_summary(self, result: Result) -> float:
-        found: Any = result.summary
+        found: Any = {**result.summary, _EVENTS: {one["name"]: one["t"] for one in result.summary.get(_EVENTS, ())}}
         for key in self.source.split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
         if isinstance(found, bool) or not isinstance(found, int | float):
@@ -118,6 +125,6 @@ def usual_quantities(result: Result) -> list[RunQuantity]:
 def _unit_in_summary(name: str, summary: Mapping[str, Any]) -> str:
     if "energy" in name.rpartition(".")[2]:
         return "J"
-    if name.startswith("wall_time") or name in ("t_end", "duration"):
+    if name.startswith(("wall_time", f"{_EVENTS}.")) or name in ("t_end", "duration"):
         return "s"
     return str(summary.get("units", {}).get(name, "")) if isinstance(summary.get("units"), Mapping) else ""

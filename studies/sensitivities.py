@@ -156,14 +156,14 @@ def sensitivity(
         raise ScenarioError("sensitivities need one key, and one quantity, at least.")
     requested = [RunQuantity.of(text) for text in quantities]
     for one in requested:
-        if one.reduction in ("", "time_of_max"):
+        if one.reduction in ("", "time_of_max") and not one.condition:
             raise ScenarioError(
                 f"{shown(one.name)} has no derivative; take one of a column, such as final(COLUMN), max(COLUMN) or "
-                "mean(PROBE.COLUMN)."
+                "mean(PROBE.COLUMN), or the time of a condition, events.NAME."
             )
     folder = Folder(output if output is not None else f"{scenario.name}-sensitivity", "sensitivity")
     folder.refuse_taken(overwrite)
-    columns = list(dict.fromkeys(one.source for one in requested))
+    columns = list(dict.fromkeys(one.source for one in requested if not one.condition))
     run = KeyedRun(scenario, list(changes), columns)
     sizes = {}
     for (key, change), value in zip(changes.items(), run.values, strict=True):
@@ -174,10 +174,20 @@ def sensitivity(
     found = run.tangent(run.values, scales, float(run.times[-1]))
     numbers, derivatives, units = {}, {}, {}
     for one in requested:
+        if name := one.condition:
+            if name not in found.events:
+                known = (
+                    f"those that change the run are {listed(found.events)}" if found.events else "none changes the run"
+                )
+                raise ScenarioError(f"{scenario.path.name}: {one.name} has no derivative: {known}.")
+            numbers[one.name], derivatives[one.name] = found.events[name], found.event_derivatives[name]
+            units[one.name] = "s"
+            continue
         k = columns.index(one.source)
-        t, values, slopes = found.t, found.values[:, k], found.jacobian[:, k] * scales
-        numbers[one.name], units[one.name] = one.reduced(t, values), run.units[one.source]
-        derivatives[one.name] = np.array([_slope(one, t, values, slope) for slope in slopes.T]) / scales
+        values, slopes, moving = found.values[:, k], found.jacobian[:, k] * scales, found.dt * scales
+        numbers[one.name], units[one.name] = one.reduced(found.t, values), run.units[one.source]
+        by = [_slope(one, found.t, values, dt, slope) for dt, slope in zip(moving.T, slopes.T, strict=True)]
+        derivatives[one.name] = np.array(by) / scales
     title = scenario.title
     reported = dict(zip(changes, map(float, run.values), strict=True))
     study = Sensitivity(folder.path, title, reported, sizes, numbers, derivatives, units)
@@ -192,24 +202,18 @@ def sensitivity(
     return study
 
 
-def _slope(quantity: RunQuantity, t: Array, values: Array, slope: Array) -> float:
-    """Return the derivative of a quantity of a curve along a change of it."""
-    size, change = float(np.abs(values).max()), float(np.abs(slope).max())
-    if not change:
+def _slope(quantity: RunQuantity, t: Array, values: Array, dt: Array, slope: Array) -> float:
+    """Return the derivative of a quantity of a curve along a change of it, and of its times."""
+    size, change, moved = (float(np.abs(x).max()) for x in (values, slope, dt))
+    if not change and not moved:
         return 0.0
-    e = _DELTA * (size or 1.0) / change
-    ends = [quantity.reduced(t, values + sign * e * slope) for sign in (1.0, -1.0)]
+    e = _DELTA * min((size or 1.0) / change if change else np.inf, (t[-1] - t[0]) / len(t) / moved if moved else np.inf)
+    ends = [quantity.reduced(t + sign * e * dt, values + sign * e * slope) for sign in (1.0, -1.0)]
     return (ends[0] - ends[1]) / (2.0 * e)
 
 
 def read_sensitivity(path: Path) -> Sensitivity:
-    """Return the sensitivities that are in a folder.
-
-    Raises
-    ------
-    OutputError
-        If they cannot be read.
-    """
+    """Return the sensitivities that are in a folder."""
     with damage_reported(path / SUMMARY, "study", "compute it again, in another folder"):
         summary = json.loads(read_whole(path / SUMMARY))
         rows = summary["rows"]

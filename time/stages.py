@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -227,9 +227,39 @@ class Stages(Integrator):
         return StagedMotion(self, None, checkpoint)
 
 
+class Entered(NamedTuple):
+    """Where a motion in stages has begun to take steps of another size, or of another stage.
+
+    Attributes
+    ----------
+    after : str
+        The event that its stages follow; empty of those that are given.
+    happened : dict of str to float
+        The times in s of all events up to that one.
+    at : int
+        The number of the stage.
+    t, dt : float
+        When, and the size of its steps, in s; NaN of methods without steps of one size.
+    parts : int
+        Into how many of these the way to a time is divided, to which they are fitted; 0 if they are not.
+    """
+
+    after: str
+    happened: Mapping[str, float]
+    at: int
+    t: float
+    dt: float
+    parts: int
+
+
 @final
 class StagedMotion(Motion):
-    """A motion in stages; see `Stages`."""
+    """A motion in stages; see `Stages`.
+
+    Attributes
+    ----------
+    entered : list of Entered
+    """
 
     _method: Stages  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -245,6 +275,8 @@ class StagedMotion(Motion):
         self._seen: State | None = None  # at which events were evaluated last
         self._before = 0.0  # the total energy in J at the end of the motion before
         self._kept: dict[str, Array] = {}  # of states at which stages began
+        self._followed: tuple[str, Mapping[str, float]] = "", {}  # the event whose stages these are, and all up to it
+        self.entered: list[Entered] = []
         if checkpoint is not None:
             self._restore(checkpoint)
         else:
@@ -252,6 +284,12 @@ class StagedMotion(Motion):
             self._t = state.t  # at which the present motion has begun, or events were evaluated
             self._at, self._now = 0, self._stages[0]
             self._motion = self._now.begin(state)
+            self._keep_entered(state.t, None)
+
+    def _keep_entered(self, t: float, interval: float | None) -> None:
+        """Keep that steps begin at a time in s, fitted to an interval in s if one is given."""
+        dt = self._motion.dt if isinstance(self._motion, FixedStepMotion) else np.nan
+        self.entered.append(Entered(*self._followed, self._at, t, dt, round(interval / dt) if interval else 0))
 
     @property
     def system(self) -> System:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -278,11 +316,6 @@ class StagedMotion(Motion):
         """Move to the time t in s and return the state there; at the end of a stage it is that before the next.
 
         Where an event stops the motion it is the state there, at an earlier time, from then on.
-
-        Raises
-        ------
-        StepFailed
-            As the motions of the stages; also if t is after the end of the last.
         """
         self._go(t, np.inf)
         try:
@@ -294,11 +327,6 @@ class StagedMotion(Motion):
         """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
 
         It also stops where an event has happened that other stages follow: `advance` to its time returns the state.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
         """
         return self._go(t, seconds)
 
@@ -374,11 +402,12 @@ class StagedMotion(Motion):
         if stage.beginning is not None:
             state, self._kept = stage.beginning.begun(state, self._kept)
         self._now = stage.made(self._kept)
-        self._enter(self._now.begin(state, interval), t)
+        self._enter(self._now.begin(state, interval), t, interval)
 
-    def _enter(self, motion: Motion, t: float) -> None:
+    def _enter(self, motion: Motion, t: float, interval: float | None) -> None:
         """Go on with a motion that begins at a time in s, and take account of what it changes of the energy."""
         self._motion = motion
+        self._keep_entered(t, interval)
         after = self._motion.energies(self._motion.advance(t))
         # A method that brings to rest shows itself what that takes.
         reported = sum(after.get(name, 0.0) for name in self._names.works)
@@ -471,7 +500,7 @@ class StagedMotion(Motion):
         bridge = self._bridge
         self._motion = stage.integrator.resume(stage.system, before)
         state = self._close(first.t).timed(first.t)
-        self._enter(self._shorter(state, t - first.t), first.t)
+        self._enter(self._shorter(state, t - first.t), first.t, t - first.t)
         self._bridge = bridge
         self._motion.advance(t)
 
@@ -479,6 +508,7 @@ class StagedMotion(Motion):
         """Go on with the stages that follow the event of the present time, on the way to an output time in s."""
         t = self._happened[event.name]
         state, self._pending = self._close(t), None
+        self._followed = event.name, self.happened
         self._stages = self._method.following(event, self.happened)
         later = [k for k, stage in enumerate(self._stages) if stage.end > t + _ROUNDING * abs(t)]
         if not later:

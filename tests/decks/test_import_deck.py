@@ -298,6 +298,7 @@ def test_supports_move_with_a_velocity(tmp_path):
     assert [(table["components"], table["velocity"]) for table in moved] == [("x", [3.0, 0.0, 0.0])]
 
 
+@pytest.mark.slow
 def test_hybrid_elements_do_not_lock(tmp_path):
     """A cantilever with ν = 0.4999 bends by P L³/3 E I; without the mean dilatation a tenth of that."""
     across = "*BOUNDARY\nLEFT, 1, 3\n"
