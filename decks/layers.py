@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,7 @@ class Members:
 def with_last_sections(deck: Deck, numbered: Numbered) -> Numbered:
     """Let each element have the last of its sections only, as CalculiX does, which is noted: others get new sets."""
     members, sets = Members(numbered), {**numbered.element_sets}
-    every: tuple[list[Any], ...] = (deck.sections, deck.beams)
-    for sections in every:
+    for sections in cast("list[list[Any]]", [deck.sections, deck.beams]):
         taken: set[int] = set()
         for k, section in reversed([*enumerate(sections)]):
             own = members.elements(section.elements)
