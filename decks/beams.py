@@ -157,7 +157,7 @@ def _centroid(section: BeamSection) -> tuple[float, float]:
     off = -np.array([off_1 * sizes[0], off_2 * sizes[1]])
     if section.kind == "BOX":
         _shape("BOX", [*section.values])  # which refuses what is none
-        a, b, t1, t2, t3, t4 = section.values[:6]
+        a, b, t1, t2, t3, t4 = [*section.values][:6]
         hollow = (a - t1 - t3) * (b - t2 - t4)
         off -= 0.5 * hollow / (a * b - hollow) * np.array([t3 - t1, t4 - t2])
     return float(off[0]), float(off[1])

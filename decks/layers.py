@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class Members:
 def with_last_sections(deck: Deck, numbered: Numbered) -> Numbered:
     """Let each element have the last of its sections only, as CalculiX does, which is noted: others get new sets."""
     members, sets = Members(numbered), {**numbered.element_sets}
-    for sections in (deck.sections, deck.beams):
+    for sections in cast("list[list[Any]]", [deck.sections, deck.beams]):
         taken: set[int] = set()
         for k, section in reversed([*enumerate(sections)]):
             own = members.elements(section.elements)

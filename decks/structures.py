@@ -290,12 +290,12 @@ class StructureStepWriter(OfStep):
             away = on != node or self._is_off(on)
             whole = len(given) == 6
             moves = any(value.value for value in given.values())
-            here = moves and turned is not None and whole and not away
-            if here and self._moves_altogether(turned):
-                moved.setdefault(self._moved(turned), []).append(node)
+            here = turned if moves and whole and not away else None
+            if here is not None and self._moves_altogether(here):
+                moved.setdefault(self._moved(here), []).append(node)
                 continue
-            if here and not any(turned[c].value for c in range(3)):
-                spun.append((node, {c - 3: turned[c] for c in range(3, 6)}))
+            if here is not None and not any(here[c].value for c in range(3)):
+                spun.append((node, {c - 3: here[c] for c in range(3, 6)}))
                 continue
             if moves:  # some coordinates by equations, others held
                 turned = self._by_equations(node, given, on if away else None)

@@ -105,7 +105,7 @@ def test_masses_and_springs_alone(tmp_path):
     ("old", "new", "what"),
     [
         ("1e-4\n", ",\n", "bars need an isotropic material 'S' and a cross-section"),
-        ("ELSET=B, MATERIAL=S", "ELSET=A, MATERIAL=S", "there is a second section 'A'"),
+        ("ELSET=B, MATERIAL=S", "ELSET=A, MATERIAL=S", "element 4 of type T3D2 has no *SOLID SECTION"),
         ("7800.\n", "7800.\n*PLASTIC\n2e8, 0.\n", "bars of a metal that flows ('S') are not supported"),
         ("*SOLID SECTION, ELSET=B, MATERIAL=S\n2e-4\n", "", "element 4 of type T3D2 has no *SOLID SECTION"),
     ],

@@ -170,7 +170,7 @@ def test_of_two_sections_the_last_counts(tmp_path):
     text = bar(model=soft).replace(", 0.3\n", ", 0.0\n") + PULLED
     imported = import_deck(write(tmp_path, text), tmp_path / "out")
     assert "elements of 'BAR' have later sections" in imported.report()
-    u = displacements(imported)
+    u, _ = displacements(imported)
     assert u[:, 0].max() == pytest.approx((3.0 + 2.0) * 2e6 / 200e9, rel=1e-6)
 
 

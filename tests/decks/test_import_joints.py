@@ -258,7 +258,6 @@ def test_damped_beams_and_dashpots(tmp_path):
         (two_beams() + CONNECTED.format("ALIGN"), "connectors 'ALIGN' are no joint that a scenario has"),
         (two_beams() + CONNECTED.format("HINGE").replace("OWN,\n", "\n"), "the connectors need an orientation"),
         (two_beams() + "*ELEMENT, TYPE=CONN3D2\n9, 3, 4\n", "element 9 of type CONN3D2 has no *CONNECTOR SECTION"),
-        (coupled("KINEMATIC") + "*BOUNDARY\n900, 1\n900, 4\n", "of which no joint leaves free the same displacements"),
     ],
 )
 def test_what_is_refused(tmp_path, text, reported):

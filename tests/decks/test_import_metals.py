@@ -97,7 +97,7 @@ def test_motions_of_metals_begin_at_rest(tmp_path):
         ("*PLASTIC\n4e8, 0., 20., 3.\n", pulled(0.1), "depend on the rate"),
         ("*PLASTIC\n4e8, 0.\n3e8, 0.1\n", pulled(0.1), "softening depends on the mesh"),
         (METAL, pulled(0.1) + step("*DYNAMIC\n1e-5, 1e-4"), "its metal flows"),
-        (METAL, pulled(0.1) + step("*STATIC", "*BOUNDARY", "RIGHT, 2"), "hold other nodes"),
+        (METAL, pulled(0.1) + step("*STATIC", "*BOUNDARY", "RIGHT, 2"), "holds other nodes"),
     ],
 )
 def test_what_a_metal_cannot_do_is_refused_in_a_sentence(tmp_path, metal, steps, why):
