@@ -111,6 +111,25 @@ class Friction(CompiledLoad, IncrementLoad):
         self._require_finite(self._forces.add(q0, q1, v, out))
         return out
 
+    def tractions(self, q: Array, v: Array) -> Array:
+        """Return the tractions [n, 3] in Pa of friction at nodes of the surfaces of bodies.
+
+        Of contact integrated over facets they are means over what touches at a node, else forces per area at rest.
+
+        Parameters
+        ----------
+        q, v : float64 [n, 3]
+            Positions in m and velocities in m/s.
+
+        Raises
+        ------
+        InvalidSystem
+            If the contact is with an obstacle.
+        """
+        if not isinstance(self._forces, SurfaceFriction):
+            raise InvalidSystem("Friction: tractions are of contact between bodies; with an obstacle take the forces.")
+        return self._forces.tractions(q, v)
+
     def add_derivatives(
         self, t: float, ends: tuple[Array, Array], v: Array, by: Factors, slots: IntArray, out: Array
     ) -> None:

@@ -143,6 +143,18 @@ class SurfaceFriction(KernelFriction):
         loops = pair_friction if isinstance(record, PairFrictionRecord) else segment_friction
         return Call(loops.KERNELS[form.name], record, whole(len(record.nodes)))
 
+    def tractions(self, q: Array, v: Array) -> Array:
+        """Return the tractions [n, 3] in Pa at nodes; see `Friction.tractions`."""
+        record = self._call_at(FORCES, (q,), False).record
+        found = np.zeros((len(q), 4))
+        if isinstance(record, FacetFrictionRecord):
+            segment_friction.add_tractions(*self._checked(q, v), record, found)
+        else:
+            forces, surface = np.zeros(q.shape), self._contact.surface
+            self.add(q, q, v, forces)
+            found[:, :3], found[surface.vertices, 3] = forces, surface.vertex_areas
+        return np.divide(found[:, :3], found[:, 3:], out=np.zeros((len(q), 3)), where=found[:, 3:] > 0.0)
+
     def _record_at(self, form: LoadForm, pairs: Pairs, secant: bool) -> PairFrictionRecord | FacetFrictionRecord:
         """Return what kernels read of the pairs that have this friction, made once for a list."""
         before = self._made.get((form.name, secant))

@@ -55,8 +55,11 @@ class FacetFrictionRecord(FacetPairs):
 
 
 @formula
-def _add_forces(x, v, e, our, room, f):
-    """Add the forces of a pair to f [2 w, 3] at its positions and velocities [2 w, 3]; return whether there are any."""
+def _add_forces(x, v, e, our, room, f, tractions):
+    """Add the forces of a pair to f [2 w, 3] at its positions and velocities [2 w, 3]; return whether there are any.
+
+    To tractions [6, 4], if they are not empty, is added what corners have of the forces and areas by linear functions.
+    """
     common = overlap(x, e, our, room, True)
     n, zero = common.n, 0.0 * common.d
     _, _, P, _, _, _, rings, shapes, _, _ = room
@@ -74,7 +77,7 @@ def _add_forces(x, v, e, our, room, f):
         (p, _, _), edges, area = triangle(P, rings[common.ring], j)
         for point in range(len(our.weights)):
             l1, l2 = place(P, p, edges, our.points[point, 1], our.points[point, 2])
-            gap, _, _ = gap_at(x, e, our, room, l1, l2)
+            gap, m1, m2 = gap_at(x, e, our, room, l1, l2)
             gamma = dot(n, gap)
             if gamma.real >= our.reach or gamma.real <= -our.depth:
                 continue
@@ -88,8 +91,8 @@ def _add_forces(x, v, e, our, room, f):
             here = slip[0].real, slip[1].real, slip[2].real
             ratio, rate = pull(law, np.sqrt(dot(here, here)))
             along = 0.0 if our.secant != 0 else rate
-            pressing = 2.0 * our.weights[point, 0] * area * our.areas[our.pairs[e, 0]]
-            pressing *= common.facing * our.stiffness * (our.reach - gamma)
+            touching = 2.0 * our.weights[point, 0] * area * our.areas[our.pairs[e, 0]]
+            pressing = common.facing * touching * our.stiffness * (our.reach - gamma)
             # Of complex steps the law has the first derivative.
             t = times(pressing * (ratio + along * dot(here, minus(slip, here))), slip)
             for A in range(width):
@@ -97,6 +100,10 @@ def _add_forces(x, v, e, our, room, f):
             for B in range(opposite):
                 add_to(f, w + B, times(-shapes[1, B], t))
             moment = plus(moment, cross(gap, t))
+            shares = 1.0 - l1 - l2, l1, l2, 1.0 - m1 - m2, m1, m2
+            for c in range(len(tractions)):
+                add_to(tractions, c, times(shares[c] if c < 3 else -shares[c], t))
+                tractions[c, 3] += shares[c] * touching
     if acts:
         lever, twist = cross(moment, n), 0.5 * dot(moment, n)
         f1 = plus(times(-dot(g1, lever), n), times(twist, cross(n, g1)))
@@ -123,7 +130,7 @@ def add_friction(factor, q0, q1, q, v, our, out, first, last):
     for e in range(first, last):
         _gather_middle(q0, q1, our, e, x, u)
         gather_facets(v, our, e, u)
-        if _add_forces(x, u, e, our, room, f):
+        if _add_forces(x, u, e, our, room, f, f[:0]):
             check += scatter_facets(our, e, f, out)
     return check
 
@@ -137,7 +144,7 @@ def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, 
     for e in range(first, last):
         _gather_middle(q0, q1, our, e, x, u)
         gather_facets(v, our, e, u)
-        if not _add_forces(x, u, e, our, room, f):
+        if not _add_forces(x, u, e, our, room, f, f[:0]):
             continue
         f[:] = 0.0
         for a in range(len(x)):
@@ -147,9 +154,23 @@ def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, 
                 z[:], zv[:] = x, u
                 z[a, i] += by_q * STEP * 1j
                 zv[a, i] += by_v * STEP * 1j
-                _add_forces(z, zv, e, our, complex_room, bar)
+                _add_forces(z, zv, e, our, complex_room, bar, bar[:0])
                 check += set_column(slots, e, a, i, bar, out)
     return check
+
+
+@kernel
+def add_tractions(q, v, our, out):
+    """Add to out [n, 4] what nodes have of friction in N and of areas in m², by linear functions."""
+    x = np.empty((our.nodes.shape[1], 3))
+    u, f, room, found = np.empty_like(x), np.zeros_like(x), workspace(x), np.zeros((6, 4))
+    for e in range(len(our.nodes)):
+        gather_facets(q, our, e, x)
+        gather_facets(v, our, e, u)
+        if _add_forces(x, u, e, our, room, f, found):
+            for c in range(6):
+                out[our.nodes[e, our.corners[e, c]]] += found[c]
+            found[:] = 0.0
 
 
 KERNELS = {"forces": add_friction, "force_derivatives": add_friction_derivatives}

@@ -10,6 +10,7 @@ import numpy as np
 
 from symplex.fem.assembly.inner_products import norm
 from symplex.fem.assembly.pattern import Array
+from symplex.fem.masses import Masses
 from symplex.gradients.explicit_loop import ExplicitLoop
 from symplex.gradients.family import Family
 from symplex.gradients.internal_variables import Increment
@@ -24,6 +25,7 @@ from symplex.gradients.linear_steps import (
     added,
     unconditional,
 )
+from symplex.gradients.rigid_frames import rigid_backward
 
 
 @final
@@ -118,6 +120,8 @@ class Backward:
             for name in changed.inelastic if by.variables else ():
                 z1 = family.slope_of_variables(j, forces, name)
                 self._parameters[j] += float(np.sum(by.variables[name][..., 0] * z1))
+        if by.masses is not None:
+            self._add_masses(by.masses)
         if system.is_lumped and a is not None:
             self._add_masses(np.einsum("nd,nd->n", by_g, a))
         for name, out in self.factors.items():
@@ -133,18 +137,38 @@ class Backward:
             a = self.family.slope_at_start(j, lambda one, t: one.accelerations_at(t, q, v, state.internal))
             self._parameters[j] += float(np.sum(self.by.v[..., 0] * held) + np.sum(by_a[..., 0] * a))
         self.by = by = self.by._replace(v=np.where(system.fixed[..., None], 0.0, self.by.v))  # supports have their own
-        if system.frames is not None:
+        if system.frames is not None and not by_a.any():
             return  # of methods that carry none
         linear = LinearAccelerations(system, state.t, q, v)
-        by_q, by_v, by_g = linear.backward(np.where(system.fixed[..., None], 0.0, by_a))
+        by_a = np.where(system.fixed[..., None], 0.0, by_a)
+        by_q, by_v, by_g = linear.backward(by_a) if system.frames is None else self._of_frames(linear, by_a[..., 0])
         at = Increment(q, state.internal, q, 0.0, 1.0, False) if system.inelastic else None
         others = np.setdiff1d(range(len(self._parameters)), moves)
-        self.take(unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"], others)
+        self.take(
+            unconditional(by_g), ForcesAtPoint(*linear.at, at), start["a"] if system.frames is None else None, others
+        )
         by_v = np.where(system.fixed[..., None], 0.0, by_v)
         self.by = by = by._replace(q=by.q + by_q, v=by.v + by_v)
         if at is not None:
             found = at.backward(system, by_g[..., 0])
             self.by = by._replace(q=by.q + (found.q0 + found.q1)[..., None], z=added(by.z, found.z0))
+
+    def _of_frames(self, linear: LinearAccelerations, by_a: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives by positions, velocities and forces through accelerations of frames."""
+        system, (t, q, v) = self._system, linear.at
+        frames, loose = system.frames, np.ones((len(q), 1))
+        assert frames is not None, "it has frames"
+        loose[frames.nodes] = 0.0
+        force, masses = system.force(t, q, v, internal=self.family.state.internal), np.asarray(system.mass)[:, None]
+
+        def accelerations(like: Masses, q: Array, v: Array, force: Array) -> tuple[Array]:
+            return (frames.accelerations(like, force, q, v),)
+
+        (by_q, by_v, by_force), by_masses = rigid_backward(system, accelerations, (q, v, force), (by_a,))
+        of_loose = loose * by_a / masses
+        self._add_masses(by_masses - np.sum(of_loose * force, axis=1) / masses[:, 0])
+        more_q, more_v, by_g = linear.backward_of_forces(-(by_force + of_loose)[..., None])
+        return by_q[..., None] + more_q, by_v[..., None] + more_v, by_g
 
     def by_parameters(self) -> Array:
         """Return the derivatives [k] by parameters, those through the start included."""

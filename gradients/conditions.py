@@ -1,6 +1,6 @@
-"""Conditions that end a part of a run: how their times depend on parameters.
+"""How the times of conditions that end a part of a run depend on parameters.
 
-A condition g(u, t, p) = 0 is located within a step by a shorter one, whose end u depends on its time t* as on its start.
+A condition g(u, t, p) = 0 is located within a step by a shorter one, whose end u depends on its time t* too.
 With changes δu of that end at a fixed time, and its rate u' by that time,
 
     δt* = −(∂g/∂u δu + ∂g/∂p δp)/(∂g/∂u u' + ∂g/∂t),    du = δu + u' δt*.
@@ -82,11 +82,17 @@ class Condition:
 
     def _place_of_last_before(self) -> int | None:
         """Return the number of the condition from which the time of this one counts."""
-        before = [(t, name) for name, t in self._leg.entered.happened.items() if name in self._leg.event.after]  # pyright: ignore[reportOptionalMemberAccess]
-        if not before:
-            return None
-        t, name = max(before)
-        return self._stages.moved.index(t) if t in self._stages.moved else None
+        event, moved = self._leg.event, self._stages.moved
+        assert event is not None, "a condition ends it"
+        t = max((t for name, t in self._stages.all_happened.items() if name in event.after), default=None)
+        if t is None or t in moved:
+            return None if t is None else moved.index(t)
+        if t <= self._stages.legs[0].entered.t:
+            return None  # it holds from the start
+        raise InvalidSystem(
+            f"{self._stages.who}: the time of the condition '{self._name}' counts from one that is only recorded, "
+            "of which no derivative is found. Let it follow one that changes the run."
+        )
 
     def _excess(self, system: System, state: State) -> float:
         """Return by how much it holds at a state, with accelerations that follow from it unless they are carried."""
@@ -96,13 +102,13 @@ class Condition:
         return self._stages.event_of(system, self._name).excess(motion, state, 0.0)
 
     def slopes(self, d: Variation, moved: Array) -> Array:
-        """Return the derivatives [k] of its time, from those of the state at that time and of earlier conditions [m, k]."""
+        """Return the derivatives [k] of its time, from those of the state then and of earlier conditions [m, k]."""
         if self.is_time:
             return np.zeros(d.q.shape[2]) if self._since is None else moved[self._since]
         return -slopes(self._family, self._state, d, self._excess, every=True) / self._rate
 
     def backward(self, by: Variation, by_time: float) -> tuple[Variation, Array]:
-        """Return the derivatives by the state at a fixed time, and by parameters, from those by the state and the time."""
+        """Return the derivatives by the state at a fixed time and by parameters, from those by state and time."""
         family, found = self._family, np.zeros(len(self._family))
         by_time += by.dot(self.by_end)
         if self.is_time:
@@ -125,16 +131,16 @@ class Condition:
     def _by(self, array: Array, name: str, part: str | None) -> Array:
         """Return the derivatives of its excess by an array of the state."""
         size = float(np.ptp(array, axis=0).max() if name == "q" else np.abs(array).max(initial=0.0)) or 1.0
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], array.size)
+        sizes = np.random.default_rng(0).uniform(0.5, 1.0, array.size)  # of changes that do not cancel
 
         def evaluate(places: slice, e: float) -> float:
             changed = array.ravel().copy()
-            changed[places] += e * signs[places]
+            changed[places] += e * sizes[places]
             given = changed.reshape(array.shape)
             state = replace(self._state, **{name: given if part is None else {**self._state.internal, part: given}})
             return self._excess(self._family.system, state)
 
-        return (_sparse_slopes(evaluate, array.size, _RELATIVE * size) * signs).reshape(array.shape)
+        return (_sparse_slopes(evaluate, array.size, _RELATIVE * size) / sizes).reshape(array.shape)
 
 
 def _sparse_slopes(evaluate: Callable[[slice, float], float], n: int, delta: float) -> Array:

@@ -101,10 +101,15 @@ class DifferentiableRun:
         self.is_plain = explicit and system.frames is None
         self.carries = self._scheme is None or self._scheme(1.0).carries
         self._framed = None if system.frames is None else FramedSolvers(system)
-        if system.frames is not None and self.carries:
+        if system.frames is not None and self._scheme is None:
             raise InvalidSystem(
-                f"{who}: {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), of which "
-                f"the system has {len(system.frames)}. Use EnergyMomentum or Midpoint."
+                f"{who}: explicit {inner.name} has no derivatives with frames (beams, shells, rigid bodies as frames), "
+                f"of which the system has {len(system.frames)}. Use an implicit method."
+            )
+        if who == "gradient" and system.frames is not None and self.carries and (system.joints or not system.is_lumped):
+            raise InvalidSystem(
+                f"gradient: with {'joints' if system.joints else 'a consistent mass'}, {inner.name} has tangents only: "
+                "what it makes of carried accelerations is not taken back. Use EnergyMomentum, Midpoint or tangent."
             )
 
     def begin(self) -> FixedStepMotion:

@@ -10,7 +10,8 @@ and y are small displacements and rotations at the end. With δρ̄ = (1 − α)
 
     P̄ᵀ (δr + impulse Ḡᵀ δλ) + Σ δρ̄ × r = 0,    G1 δq1 + ∂g/∂p = 0.
 
-Methods that carry accelerations make these rigid after each step, and are left out.
+Methods that carry accelerations make these and velocities those of rigid motions after each step
+(`symplex.gradients.rigid_frames`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from symplex.gradients.linear_steps import (
     evaluated,
     variables_at_end,
 )
-from symplex.time.implicit.scheme import Scheme
+from symplex.gradients.rigid_frames import made_rigid, rigid_backward, rigid_changes
+from symplex.time.implicit.scheme import Scheme, by_mass, change_of_v, own_at_end
 from symplex.time.solvers.direct import SparseSolver
 from symplex.time.solvers.linear_solver import take_out
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates, direct_solver
@@ -96,8 +98,16 @@ def _rate(system: System, stiffness: Array) -> float:
 class FramedForces(StepForces):
     """The forces of an implicit step, by its scheme, with those of its joints."""
 
-    def __init__(self, of_step: StepForces, step: Step, middle: Array, multipliers: Array):
+    def __init__(
+        self,
+        of_step: StepForces,
+        step: Step,
+        middle: Array,
+        multipliers: Array,
+        ends: tuple[Array, Array, Array] | None,
+    ):
         self._of_step, self._step, self._middle, self._multipliers = of_step, step, middle, multipliers
+        self._ends = ends
 
     def of(self, system: System, names: Names) -> Array:
         """Return G − f + Ḡᵀλ [n, 3]."""
@@ -115,6 +125,10 @@ class FramedForces(StepForces):
         """Return the internal variables at the end of the step, by the names of parts."""
         return self._of_step.variables(system)
 
+    def carried(self, system: System) -> Array | None:
+        """Return velocities and accelerations [2, n, dim] at its end, made those of rigid frames."""
+        return None if self._ends is None else np.stack(made_rigid(system, *self._ends))
+
     def conditions(self, system: System) -> Array:
         """Return g [c] at the end."""
         if not system.joints:
@@ -124,7 +138,7 @@ class FramedForces(StepForces):
 
 @final
 class FramedLinearStep(LinearStep):
-    """A step of an implicit method that carries no accelerations, of a system with frames."""
+    """A step of an implicit method, of a system with frames."""
 
     def __init__(self, system: System, solvers: FramedSolvers, scheme: Scheme, step: Step, deltas: Array):
         assert system.frames is not None, "it is for systems with frames"
@@ -134,14 +148,19 @@ class FramedLinearStep(LinearStep):
         self._rotations[system.fixed[self._frames.nodes].all(axis=(1, 2))] = np.eye(3)
         self._alpha = 0.5 if scheme.discrete else scheme.alpha  # where forces act
         self._middle = step.q0 + self._alpha * (step.q1 - step.q0)
+        own1 = own_at_end(scheme, step.a1, step.a0, step.own0)
+        v1 = step.v0 + change_of_v(scheme, step.own0, own1)
+        self._ends = (step.q1, v1, own1) if scheme.carries else None  # before they are made rigid
         system.covering(self._assemble)
 
     def _assemble(self) -> None:
         system, scheme, step, coordinates = self._system, self._scheme, self._step, self._solvers.coordinates
-        by_start, by_end, _ = derivatives_of_forces(system, scheme, step)
+        by_start, by_end, by_v = derivatives_of_forces(system, scheme, step)
+        self._by_v = None if by_v is None else Product(system, by_v)
         forces = ForcesOnStep(scheme, step)
         total = forces.of(system, Names.of(system)._replace(joints=()))
-        momentum = system.apply_mass(scheme.inertia * (step.q1 - step.q0) - scheme.by_v * step.v0)
+        momentum = scheme.inertia * (step.q1 - step.q0) - by_mass(scheme, step.v0, step.a0, step.own0)
+        momentum = system.apply_mass(momentum)
         self._border, multipliers = coordinates.border, np.zeros(0)
         if (border := self._border) is not None:
             joints = system.joints.at(step.t, step.t + step.h)
@@ -152,7 +171,7 @@ class FramedLinearStep(LinearStep):
             border.add_stiffness(self._alpha, by_end)
             border.add_stiffness(1.0 - self._alpha, by_start)
             self._gradients = border.at_end.gradients(step.q1)
-        self.forces = FramedForces(forces, step, self._middle, multipliers)
+        self.forces = FramedForces(forces, step, self._middle, multipliers, self._ends)
         self._residual = momentum + scheme.impulse * total
         masses = scheme.inertia * system.mass_values[:, None, None] * np.eye(3)
         by_end, by_start = scheme.impulse * by_end + masses, scheme.impulse * by_start - masses
@@ -178,20 +197,39 @@ class FramedLinearStep(LinearStep):
             at = evaluated(scheme, self._step)
             change = IncrementChange(at, d.q, d.z, carried, self._deltas)
             forces += scheme.impulse * change.of_forces(self._system)
-        left = self._resultants(self._middle, forces - scheme.by_v * applied(self._system, d.v))
+        if self._by_v is not None:
+            forces -= scheme.impulse * self._by_v.times(scheme.seen_v * d.v + scheme.seen_own * d.own)
+        w = by_mass(scheme, d.v, d.a, d.own)
+        left = self._resultants(self._middle, forces - applied(self._system, w))
         left[1 : 2 * len(self._frames) : 2] += self._moments((1.0 - self._alpha) * d.q + self._alpha * carried)
         if self._border is not None:
             opened = np.einsum("cai,caik->ck", self._gradients, carried[self._border.at_end.nodes])
             left[coordinates.n_nodes :] = self._border.equations(opened + g.conditions)
         q = carried + self._motions(self._step.q1, self._solvers.solve(self._blocks, -left, False))
-        a = np.where(self._free, (scheme.inertia * (q - d.q) - scheme.by_v * d.v) / scheme.impulse, 0.0)
+        a = np.where(self._free, (scheme.inertia * (q - d.q) - w) / scheme.impulse, 0.0)
+        own = own_at_end(scheme, a, d.a, d.own)
+        v = d.v + change_of_v(scheme, d.own, own)
+        if self._ends is not None:
+            v, own = rigid_changes(self._system, self._ends, (q, v, own))
+            v, own = (v, own) if g.carried is None else (v + g.carried[0], own + g.carried[1])
         z = variables_at_end(self._system, self._step, d, q, g, self._deltas)
-        return Variation(q, d.v + scheme.h * a, a, a, z)
+        return Variation(q, v, a, own, z)
 
     def backward(self, adjoint: Variation) -> tuple[Variation, Change]:
         """Return the derivatives by the start, and by the forces."""
         scheme, coordinates = self._scheme, self._solvers.coordinates
-        by_a = np.where(self._free, adjoint.a + adjoint.own + scheme.h * adjoint.v, 0.0) / scheme.impulse
+        by_masses = None
+        if self._ends is not None:
+            by = adjoint.v[..., 0], adjoint.own[..., 0]
+            found, by_masses = rigid_backward(self._system, self._system.frames.rigid_motion, self._ends, by)  # pyright: ignore[reportOptionalMemberAccess]
+            loose = np.ones(len(by[0]), bool)
+            loose[self._frames.nodes] = False
+            q, v, own = (one[..., None] for one in found)
+            adjoint = adjoint._replace(
+                q=adjoint.q + q, v=v + loose[:, None, None] * adjoint.v, own=own + loose[:, None, None] * adjoint.own
+            )
+        by_own = adjoint.own + scheme.h * scheme.gamma * adjoint.v
+        by_a = np.where(self._free, adjoint.a + scheme.own_a1 * by_own, 0.0) / scheme.impulse
         by_end, by_q0, z = before_end(self._system, self._step, adjoint)
         by_end = by_end + scheme.inertia * by_a
         mu = self._solvers.solve(self._blocks, self._resultants(self._step.q1, by_end), True)
@@ -207,9 +245,13 @@ class FramedLinearStep(LinearStep):
             np.add.at(by_end, self._border.at_end.nodes, local)
         q = self._carried(by_end, back=True) - self._by_start.transposed_times(m) - (1.0 - self._alpha) * by_arms
         q += by_q0 - scheme.inertia * by_a
-        v = adjoint.v + scheme.by_v * (applied(self._system, m) - by_a)
-        zero = np.zeros_like(q)
-        return Variation(q, v, zero, zero, z), Change(-scheme.impulse * m, by_conditions, adjoint.z)
+        by_w = applied(self._system, m) - by_a
+        by_seen = 0.0 if self._by_v is None else scheme.impulse * self._by_v.transposed_times(m)
+        v = adjoint.v + scheme.by_v * by_w + scheme.seen_v * by_seen
+        a = scheme.by_a * by_w + scheme.own_a0 * by_own
+        own = scheme.by_own * by_w + scheme.own_own * by_own + scheme.h * (1.0 - scheme.gamma) * adjoint.v
+        own = own + scheme.seen_own * by_seen
+        return Variation(q, v, a, own, z), Change(-scheme.impulse * m, by_conditions, adjoint.z, masses=by_masses)
 
     def _carried(self, dq: Array, back: bool = False) -> Array:
         """Return S δq [n, 3, k], or Sᵀ δq."""

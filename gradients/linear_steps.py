@@ -87,11 +87,17 @@ class Change(NamedTuple):
         Of conditions of joints.
     variables : dict of str to float64 [..., k]
         Of internal variables at the end of the step, by the names of parts.
+    carried : float64 [2, n, dim, k], optional
+        Of velocities and accelerations at its end, which are made those of rigid frames there; not of derivatives.
+    masses : float64 [n], optional
+        Derivatives by masses with which these are made rigid.
     """
 
     forces: Array
     conditions: Array
     variables: Mapping[str, Array] = MappingProxyType({})
+    carried: Array | None = None
+    masses: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -226,6 +232,10 @@ class StepForces(ABC):
     def variables(self, system: System) -> Mapping[str, Array]:
         """Return the internal variables at the end of the step, by the names of parts."""
         return {}
+
+    def carried(self, system: System) -> Array | None:
+        """Return velocities and accelerations [2, n, dim] at its end, where they are made those of rigid frames."""
+        return None
 
 
 @final
@@ -469,11 +479,14 @@ class LinearAccelerations:
 
     def backward(self, a: Array) -> tuple[Array, Array, Array]:
         """Return the derivatives by positions, velocities and forces from those by accelerations."""
-        by_g = -accelerated(self._system, a)
+        return self.backward_of_forces(-accelerated(self._system, a))
+
+    def backward_of_forces(self, by_g: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives by positions, velocities and forces from those by the forces ∇V − f."""
         by_q = self._products(by_g)  # the Hessian is symmetric
         if by_q is None:
             by_q = self._matrix().transposed_times(by_g)
-        by_v = np.zeros_like(a) if self._by_v is None else self._by_v.transposed_times(by_g)
+        by_v = np.zeros_like(by_g) if self._by_v is None else self._by_v.transposed_times(by_g)
         return by_q, by_v, by_g
 
 

@@ -85,8 +85,8 @@ class StagedBuild:
     legs : list of Leg
     moved : list of float
         Times in s of the conditions that end a part, all of which depend on parameters.
-    happened : dict of str to float
-        Times of the conditions that change the run, in s.
+    happened, all_happened : dict of str to float
+        Times in s of the conditions that change the run, and of all that have held.
     stopped : str
         The condition that stops it, if one does.
 
@@ -101,7 +101,8 @@ class StagedBuild:
         self._following = dict[tuple[bytes, str, tuple[float, ...]], tuple[Stage, ...]]()
         self._events = dict[int, Mapping[str, Event]]()
         self.p, self.times = np.array(p, float), times
-        self.happened: dict[str, float] = {}
+        self.happened: Mapping[str, float] = {}
+        self.all_happened: Mapping[str, float] = {}
         self.moved: list[float] = []
         self.stopped = ""
         stages = self._at(self.p)[0]
@@ -138,6 +139,7 @@ class StagedBuild:
                 self.times = np.append(self.times[:k], motion.happened[self.stopped])
                 break
         acting = {event.name: event for event in stages.events if event.then != "record"}
+        self.all_happened = motion.happened
         self.happened = {name: t for name, t in motion.happened.items() if name in acting}
         ends = [*(one.t for one in motion.entered[1:]), float(self.times[-1])]
         found: list[Leg] = []
@@ -205,7 +207,7 @@ class StagedBuild:
         leg : Leg
         start : callable
         moved : callable
-            ``moved(p)`` returns the times [m] in s of conditions for parameters [k] and, if there are more, these times.
+            ``moved(p)`` returns the times [m] in s of conditions for parameters [k], and those times if there are more.
         """
 
         def build(p: Array) -> tuple[System, State]:

@@ -203,10 +203,7 @@ def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike |
     dt, one = np.zeros((len(times), len(stages.p))), None
     for leg in stages.legs:
         some, until = stages.inside(leg)
-
-        def moved(p: Array, dt: Array = dt.copy()) -> Array:
-            return times + dt @ (p - stages.p)
-
+        moved = partial(_moved_to_first_order, times, dt.copy(), stages.p)
         family = Family(stages.of(leg, start, moved), stages.p, scales, moves=leg.shift != 0.0)
         method = stages.method(leg, family.state)
         run = DifferentiableRun("tangent", family.system, family.state, method, until, leg)
@@ -233,6 +230,11 @@ def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike |
     return RunTangent(stages.times, *numbers, one.state, one.dq, one.dv, one.dz, one.variation, *of_events)
 
 
+def _moved_to_first_order(times: Array, dt: Array, p0: Array, p: Array) -> Array:
+    """Return times [m] in s for other parameters than p0, by which they have derivatives [m, k]."""
+    return times + dt @ (p - p0)
+
+
 def _first_order(found: RunTangent, p0: Array, t: float, p: Array) -> State:
     """Return the end of a run at t in s for other parameters than p0."""
     return found.state_at(p - p0).timed(t)
@@ -249,6 +251,7 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
     """Return how parameters change the equations of a step, with the accelerations a [n, dim] at its end."""
     out = np.zeros((*a.shape, len(family)))
     conditions = np.zeros((len(forces.conditions(family.system)), len(family)))
+    carried = None if forces.carried(family.system) is None else np.zeros((2, *out.shape))
     for j, changed in enumerate(family.changed):
         if changed:
             out[..., j] = family.slope_of_forces(j, forces)
@@ -256,7 +259,9 @@ def changes(family: Family, forces: StepForces, a: Array) -> Change:
             conditions[:, j] = family.slope(j, forces.conditions)
         if family.masses is not None:
             out[..., j] += family.masses[:, j, None] * a
-    return Change(out, conditions, _variables(family, forces))
+        if carried is not None and (changed.joints or family.masses is not None):
+            carried[..., j] = family.slope(j, forces.carried)  # pyright: ignore[reportArgumentType]
+    return Change(out, conditions, _variables(family, forces), carried)
 
 
 def _variables(family: Family, forces: StepForces) -> dict[str, Array]:

@@ -180,7 +180,6 @@ class BeamTable(LinesTable):
     loads may be moments ([beams.md](../beams.md)).
     """
 
-    adds_energy = True
     particles = 4
     up: Annotated[Triple, nonzero(), "Direction for axis 1 of the section, which is what of it is across the beam."]
     section: Annotated[SectionTable | None, "Shape or numbers of the section, with `material`."] = None

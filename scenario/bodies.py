@@ -43,7 +43,17 @@ from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.actions import Timed, formulas, letters, time_or_name
 from symplex.scenario.definitions import formula_at
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.table import (
+    BodyTable,
+    Entry,
+    Need,
+    Rotation,
+    Table,
+    needs_of_history,
+    needs_of_mass,
+    one_of,
+    placed,
+)
 from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
@@ -248,7 +258,7 @@ class ReducedTable(Table):
     ] = []
 
 
-class Body(Timed):
+class Body(BodyTable, Timed):
     """A deformable body.
 
     Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
@@ -257,9 +267,6 @@ class Body(Timed):
     the history, ``BODY.GROUP``, ``BODY.tetra`` or ``BODY.GROUP.tetra``; in all else it is one body.
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     begin: Annotated[
         float,
         time_or_name(),
@@ -375,15 +382,6 @@ class Body(Timed):
         """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
         return "full" if self.formulation == "standard" else self.formulation
 
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> Body | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
-
     def columns(self, tables: Tables) -> Iterable[str]:
         """What is viscous or flows in it, with its work."""
         stress, overstress = viscosity_name(self.name), overstress_name(self.name)
@@ -467,14 +465,9 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = quadratic(mesh)
     require_materials(body, mesh, called)
     require_conforming(mesh, called)
-    points = mesh.points
-    if body.rotate is not None:
-        points = points @ body.rotate.matrix.T
-    points = points + np.array(body.translate)
+    points = placed(mesh.points, body.rotate, body.translate)
     for copy in body.instance:
-        turned = points if copy.rotate is None else points @ copy.rotate.matrix.T
-        points = turned + np.array(copy.translate)
-    points = np.ascontiguousarray(points)
+        points = placed(points, copy.rotate, copy.translate)
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
         raise MeshError(

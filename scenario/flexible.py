@@ -24,7 +24,7 @@ from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.bodies import Body, ReducedTable, mesh_of
 from symplex.scenario.parts import parts_of
-from symplex.scenario.table import Entry, Need, Rotation, needs_of_mass
+from symplex.scenario.table import BodyTable, Need, Rotation, needs_of_mass
 from symplex.time.modes.floating import FlexibleBody, flexible_body
 
 if TYPE_CHECKING:
@@ -35,16 +35,13 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # of the components xx, y
 _PARTS = [0, 4, 8, 1, 5, 2]
 
 
-class FlexibleBodyTable(Entry):
+class FlexibleBodyTable(BodyTable):
     """A reduced body from a file that `symplex reduce` has written: few coordinates, for small deformations.
 
     Couplings and supports hold its interfaces; it may have contact, loads and probes at any of its nodes. It takes
     implicit integrators ([reduced.md](../reduced.md)).
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     mass: ClassVar[Literal["consistent"]] = "consistent"
     name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
     file: Annotated[FilePath, "NAME.npz."]
@@ -54,15 +51,6 @@ class FlexibleBodyTable(Entry):
     angular_velocity: Annotated[
         Triple, vector("rad/s"), "At the start, about the centre of mass, added to `velocity`."
     ] = ZERO
-
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> FlexibleBodyTable | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
 
     def needs(self) -> Iterable[Need]:
         """A consistent mass."""

@@ -21,7 +21,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.rigid_motion import PIVOTS, RigidMotionTable
-from symplex.scenario.table import TOUCHED, Rotation, Table, TouchingName, one_of
+from symplex.scenario.table import TOUCHED, Rotation, Table, TouchingName, one_of, placed
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -100,9 +100,7 @@ class RigidTable(RigidMotionTable):
         points, triangles = _surface_of(mesh, self.group, called)
         if self.flip:
             triangles = np.ascontiguousarray(triangles[:, ::-1])
-        if self.rotate is not None:
-            points = points @ self.rotate.matrix.T
-        points = np.ascontiguousarray(points + np.array(self.translate))
+        points = placed(points, self.rotate, self.translate)
         mesh = Mesh(points, {"triangle": triangles}, unknown=mesh.unknown)
         closed = all(Surface.from_triangles(mesh.points, triangles).has_volume)
         if not self.is_free:

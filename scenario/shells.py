@@ -45,7 +45,7 @@ from symplex.meshes.generate import box
 from symplex.meshes.linear_faces import MOST_PIECES, QUADRATIC_FACES, divided_faces
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.table import BodyTable, Need, Rotation, Table, needs_of_mass, one_of, placed
 from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_strain
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
@@ -227,16 +227,13 @@ class ShellPartTable(Table):
             raise ValueError("needs thickness, material, layers, properties, offset or direction, by which it differs")
 
 
-class ShellTable(Entry):
+class ShellTable(BodyTable):
     """Shells: faces with a thickness that carry forces in their plane, bending and shear, with large rotations.
 
     Faces that meet at an edge are joined rigidly. Each node has rotations besides its position, but none about the
     direction across the shell: supports hold them, loads may be moments ([shells.md](../shells.md)).
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     particles = 2
     name: Annotated[Name, "Names its energy and its block."]
     mesh: Annotated[FaceMesh, "Where its nodes and elements come from."]
@@ -287,15 +284,6 @@ class ShellTable(Entry):
                 "has layers or parts with and without viscous, or with another one; all of a shell must have the same"
             )
 
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> ShellTable | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
-
     def needs(self) -> Iterable[Need]:
         """Frames."""
         yield Need("frames", "{kind} cannot keep the nodes of shells rigid; take another integrator, such as {others}.")
@@ -319,9 +307,7 @@ class ShellTable(Entry):
         """Return its faces in their place."""
         mesh = self._faces(folder)
         points = mesh.points * (1.0 if self.mesh.file is not None else self.scale)
-        if self.rotate is not None:
-            points = points @ self.rotate.matrix.T
-        points = np.ascontiguousarray(points + np.array(self.translate))
+        points = placed(points, self.rotate, self.translate)
         return Mesh(points, mesh.cells, mesh.cell_groups, mesh.point_groups, unknown=mesh.unknown)
 
     def _faces(self, folder: Path) -> Mesh:

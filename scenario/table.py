@@ -208,6 +208,29 @@ class Entry(Table):
 ADDED = (Entry.add_stiffness, Entry.add_contact, Entry.add_forces, Entry.add_damping)  # in this order
 
 
+def placed(points: Array, rotate: Rotation | None, translate: Triple) -> Array:
+    """Return points [n, 3] in m rotated about the origin and then translated."""
+    turned = points if rotate is None else points @ rotate.matrix.T
+    return np.ascontiguousarray(turned + np.array(translate))
+
+
+class BodyTable(Entry):
+    """A table of what has nodes in the mesh and an energy, both by its name."""
+
+    adds_energy = True
+    starts_moving = True
+    brings_nodes = True
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> Self | None:
+        """Return it, if it is one of them."""
+        return self if getattr(self, "name", None) in bodies else None
+
+
 def one_of(table: Table, keys: Sequence[str], what: str) -> str:
     """Return the one of some keys that is given."""
     given = [key for key in keys if getattr(table, key) is not None]

@@ -70,6 +70,7 @@ UsualField = Literal[
     "transverse_force_2",
     "contact_force",
     "contact_pressure",
+    "friction_traction",
     "gap",
     "damage",
     "opening",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,7 @@ from symplex.scenario.scenario import Problem, Scenario
 from symplex.studies.convergence import value_at
 from symplex.time.equilibria.static import static_equilibrium
 from symplex.time.modes.natural import natural_modes
+from symplex.time.motion import Motion
 from symplex.time.stage_event import Event
 from symplex.time.stages import Stage, Stages
 from symplex.time.trajectory import march
@@ -137,9 +139,11 @@ class KeyedRun:
         own = dt_of is None or isinstance(problem.integrator, Stages)  # which have systems of their own
         method = problem.integrator if own else self.problem(dt_of).integrator  # pyright: ignore[reportArgumentType]
         found: list[Array] = []
-        keep = lambda motion, state: found.append(observed(problem, motion.system, state, self.columns))
-        for _ in march(problem.system, method, problem.state, self._until(end), [keep]):
-            pass
+
+        def keep(motion: Motion, state: State) -> None:
+            found.append(observed(problem, motion.system, state, self.columns))
+
+        deque(march(problem.system, method, problem.state, self._until(end), [keep]), maxlen=0)
         return np.array(found)
 
     def _until(self, end: float) -> Array:

@@ -29,8 +29,8 @@ _REDUCED: dict[str, Callable[[Array, Array], float]] = {
     "rms": lambda t, x: np.sqrt(trapezoid(x**2, t) / (t[-1] - t[0])) if len(t) > 1 else abs(x[0]),
     "time_of_max": lambda t, x: t[x.argmax()],
 }
-_FORM = f"write a key of summary.json, as drift.total or events.WHEN, or {', '.join(_REDUCED)} of a column, as max(kinetic) or, of a "
-_FORM += "probe, final(tip.displacement_z)"
+_FORM = f"write a key of summary.json, as drift.total or events.WHEN, or {', '.join(_REDUCED)} of a column, as "
+_FORM += "max(kinetic) or, of a probe, final(tip.displacement_z)"
 _EVENTS = "events"  # in summaries, by whose names times are taken
 _IN_SUMMARIES = ("energy_end", "peak_strain_energy")
 

@@ -204,10 +204,10 @@ def sensitivity(
 
 def _slope(quantity: RunQuantity, t: Array, values: Array, dt: Array, slope: Array) -> float:
     """Return the derivative of a quantity of a curve along a change of it, and of its times."""
-    size, change = float(np.abs(values).max()), float(np.abs(slope).max())
-    if not change and not dt.any():
+    size, change, moved = (float(np.abs(x).max()) for x in (values, slope, dt))
+    if not change and not moved:
         return 0.0
-    e = _DELTA * min(*((size or 1.0) / change,) * bool(change), *(np.diff(t)[-1:] / np.abs(dt).max(),) * bool(dt.any()))
+    e = _DELTA * min((size or 1.0) / change if change else np.inf, (t[-1] - t[0]) / len(t) / moved if moved else np.inf)
     ends = [quantity.reduced(t + sign * e * dt, values + sign * e * slope) for sign in (1.0, -1.0)]
     return (ends[0] - ends[1]) / (2.0 * e)
 

@@ -62,19 +62,23 @@ _STUB = """<!DOCTYPE html>
 </html>
 """
 
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write stubs and scripts after the pages."""
     app.connect("build-finished", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
+
 def stub(old: str, new: str) -> str:
     """Return the page at an old address: a link and a redirection, relative to it."""
     return _STUB.format(target="../" * (len(PurePosixPath(old).parts) - 1) + f"{new}.html")
+
 
 def script(sections: dict[str, str]) -> str:
     """Return what leads from the old sections of a page to the pages that have taken their place."""
     pages = json.dumps({anchor: f"{new}.html" for anchor, new in sections.items()})
     return f"<script>const moved = {pages}[location.hash.slice(1)]; if (moved) location.replace(moved);</script>"
+
 
 def _write(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.name != "html":

@@ -150,13 +150,7 @@ def part_with_history(system: _WithParts) -> str | None:
 
 
 def refuse_history(system: _WithParts, required_by: str) -> None:
-    """Refuse systems with parts whose state at rest depends on their path, for what has no path.
-
-    Raises
-    ------
-    InvalidSystem
-        If a system has such a part.
-    """
+    """Refuse systems with parts whose state at rest depends on their path, for what has no path."""
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
             f"{required_by} has no history, on which the plastic flow or damage of '{name}' depends. Take an elastic "

@@ -63,6 +63,8 @@ def test_a_uniform_shear_crosses_an_interface_of_distorted_meshes_to_round_off(k
     v[high] = shear / size * 1e-3 * (1.0 - math.sqrt(1.0 - size / (friction_of * pressure)))
     friction = Friction(contact, friction_of, slip_speed=1e-3)
     left = gradient_of(solid, q) + gradient_of(contact, q) - friction.over(0.0, q, q, v)
+    tractions = friction.tractions(q, v)[on]
+    np.testing.assert_allclose(tractions, np.broadcast_to(shear, tractions.shape), atol=1e-10 * size)
     inner = (np.abs(x[:, :2] - 0.5) < 0.5 - 1e-9).all(axis=1) & (x[:, 2] == 0.5)
     assert inner.sum() > 4
     assert size > 0.1 * pressure

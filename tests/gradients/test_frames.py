@@ -23,6 +23,7 @@ from symplex.fem.structures import (
 )
 
 METHODS = {"energy-momentum": sx.EnergyMomentum, "midpoint": sx.Midpoint}
+CARRYING = {"newmark": lambda h: sx.Newmark(h, beta=0.25), "generalised-alpha": lambda h: sx.GeneralizedAlpha(h, 0.8)}
 TIMES = np.array([0.1, 0.3])
 
 
@@ -133,6 +134,12 @@ def pairs(*given):
     return [pytest.param(*pair, marks=[pytest.mark.slow] * (pair not in fast)) for pair in made]
 
 
+def carrying(cases):
+    """Return cases with the methods that carry accelerations, of which the fast suite has one."""
+    made = [(case, name) for case in cases for name in CARRYING]
+    return [pytest.param(*pair, marks=[pytest.mark.slow] * (pair != ("beam", made[0][1]))) for pair in made]
+
+
 def observe(system, state):
     return np.concatenate([state.q.ravel(), state.v[-3:].ravel(), state.a[-1], [system.energies_of(state)["total"]]])
 
@@ -143,9 +150,9 @@ def extrapolated(function, p, j):
     return (4.0 * fine - coarse) / 3.0
 
 
-@pytest.mark.parametrize(("case", "name"), pairs("beam", "driven"))
+@pytest.mark.parametrize(("case", "name"), [*pairs("beam", "driven"), *carrying(CASES | SOLID | CREEPING)])
 def test_tangents_are_those_of_runs(case, name):
-    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
 
     def run(p):
         system, state = build(p)
@@ -157,9 +164,9 @@ def test_tangents_are_those_of_runs(case, name):
         assert np.abs(found.jacobian[..., j] - best).max() < 1e-6 * np.abs(best).max(), j
 
 
-@pytest.mark.parametrize(("case", "name"), pairs("driven", "beam"))
+@pytest.mark.parametrize(("case", "name"), [*pairs("driven", "beam"), *carrying(["beam"])])
 def test_adjoints_are_those_of_tangents(case, name):
-    (build, p), method = (CASES | SOLID | CREEPING)[case], METHODS[name](0.01)
+    (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
 
     def cost(state):
@@ -221,7 +228,10 @@ def test_a_linkage_that_is_to_pass_a_point():
 
 
 def test_what_has_none_is_refused_by_name():
-    with pytest.raises(InvalidSystem, match="tangent: GeneralizedAlpha has no derivatives with frames"):
-        sx.tangent(beam, BEAM, sx.GeneralizedAlpha(0.01), TIMES)
+    with pytest.raises(InvalidSystem, match="tangent: explicit Newmark has no derivatives with frames"):
+        sx.tangent(beam, BEAM, sx.Newmark(1e-3), TIMES)
+    for build, p, part in ((pendulum, PENDULUM, "joints"), (heavy, CREEPING["creeping"][1], "a consistent mass")):
+        with pytest.raises(InvalidSystem, match=f"gradient: with {part}, GeneralizedAlpha has tangents only"):
+            sx.gradient(build, p, sx.GeneralizedAlpha(0.01), TIMES, lambda s: (0.0, 0 * s.q, 0 * s.q))
     with pytest.raises(InvalidSystem, match="response_tangent: responses with frames, of which the system has 4"):
         sx.gradients.response_tangent(beam, BEAM, [1.0], forces=np.ones((16, 3)))

@@ -10,12 +10,12 @@ from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures import BeamProperties, ViscousMeasures, beams
 from symplex.studies.derivatives import KeyedRun
-from symplex.time import Event, Stage, Stages
+from symplex.time import Stage, Stages
 
 TIMES = np.array([2e-3, 5e-3, 9e-3])
 
 
-def dropped(p, events=(), end=6e-3):
+def dropped(p, end=6e-3):
     """A block that is held and pushed, let go, and strikes the floor: three stages, each by another method.
 
     In the last one an edge is held again, which takes its velocity at once, and the block is viscoelastic in all.
@@ -37,7 +37,7 @@ def dropped(p, events=(), end=6e-3):
         Stage(free, sx.Newmark(1e-4), end, "falls"),
         Stage(last, sx.HilberHughesTaylor(5e-4), 9e-3, "caught", interval=1e-3),
     ]
-    return Stages(stages, events), first.state(MESH.points)
+    return Stages(stages), first.state(MESH.points)
 
 
 DROPPED = np.array([1e5, 8e4, 2e3, 1000.0, 2.0, 0.3])
@@ -112,11 +112,7 @@ def test_velocities_of_supports_have_no_derivatives():
 
 
 def test_what_is_wrong_is_refused():
-    def stops(p):
-        return dropped(p, [Event("late", "time", above=1e-3)])
-
     for build, integrator, kind, message in (
-        (stops, None, InvalidSystem, "runs with conditions have no derivatives, here 'late'"),
         (dropped, dropped(DROPPED)[0], InvalidArgument, "let build return the Stages .* and give integrator=None"),
         (lambda p: dropped(p, end=p[0] * 6e-8), None, InvalidSystem, "a parameter changes when stages end"),
         (lambda p: (1, 2), None, InvalidArgument, "without an integrator build must return Stages and a State"),

@@ -137,6 +137,7 @@ def rolling():
     return system, system.state(points, v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [EnergyMomentum(DT), pytest.param(HilberHughesTaylor(DT), marks=pytest.mark.slow)],

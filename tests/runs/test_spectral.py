@@ -95,6 +95,7 @@ def test_random_vibration_by_miles():
     assert "rms of top acceleration z" in found.report()
 
 
+@pytest.mark.slow
 def test_response_spectrum_of_the_record_is_the_motion(tmp_path):
     """S_a of a record by an oscillator of 20 Hz: the method returns what the run in time does."""
     t = np.linspace(0.0, 2.0, 401)

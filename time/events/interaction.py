@@ -66,13 +66,7 @@ class Interactions(NamedTuple):
 def lattice_functions(
     energies: Mapping[str, Energy], dim: int, axes: Array | None = None
 ) -> dict[str, LatticeFunctions]:
-    """Return the local functions of all energies, in rotated axes [dim, dim] if given.
-
-    Raises
-    ------
-    InvalidSystem
-        If those of an energy do not fit its stencils in this dimension of space.
-    """
+    """Return the local functions of all energies, in rotated axes [dim, dim] if given."""
     found = {}
     for name, energy in energies.items():
         functions = energy.lattice_functions(np.eye(dim) if axes is None else axes)

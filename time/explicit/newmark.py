@@ -185,23 +185,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     def _resolved(self, system: System, state: State) -> Newmark:
         return self._divided(system, state) if self._divides(system) else self
 
-    def start(self, system: System, state: State) -> NewmarkMotion | ImplicitMotion | RattleMotion:
-        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
-
-        Raises
-        ------
-        UnstableStep
-            If dt is above a stability limit.
-        InvalidSystem
-            If the system has what the method does not take, or an energy lacks what it needs.
-        StepFailed
-            If no step can be chosen, or something is not finite.
-        """
-        motion = super().start(system, state)
-        if self._divides(system):
+    def _set_off(self, motion: NewmarkMotion | ImplicitMotion | RattleMotion) -> None:
+        if self._divides(motion.system):
             assert isinstance(motion, NewmarkMotion), "others divide no steps"
             motion.divide_by_contact()
-        return motion
 
     def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
         """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
@@ -376,13 +363,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._touched[:, 0] > 0.0
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays to those of a checkpoint.
-
-        Raises
-        ------
-        InvalidSystem
-            If it is of another method or system.
-        """
+        """Set the arrays to those of a checkpoint."""
         super().restore(checkpoint)
         self._level = None
 
@@ -548,13 +529,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
 
     def record(self, positions: Array, accelerations: Array) -> None:
-        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay.
-
-        Raises
-        ------
-        StepFailed
-            If a step cannot be taken.
-        """
+        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay."""
         at_once = 1 if self._moving or self._internal or self._loads is None else self._at_once
         done, self._broken = 0, True
         while done < len(positions):

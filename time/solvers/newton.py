@@ -237,11 +237,6 @@ class NewtonSolver:
             Whether to look for the root that small steps lead to if none is found, or one that they cannot lead to: a
             symmetric matrix is positive for small steps, and as long as their root can be followed. Where that is not
             as far as to this step, what was found is kept.
-
-        Raises
-        ------
-        StepFailed
-            If there is none to be found.
         """
         self._follow_pattern()
         self._linear.begin()

@@ -184,23 +184,12 @@ class AdaptiveVariationalMotion(Motion):
 
         Between its own steps it is that after a step of the variational midpoint rule from the beginning of the own
         step, which leads to the same end and keeps both momenta on the way.
-
-        Raises
-        ------
-        StepFailed
-            If a step does not exist (``hold=False``) or cannot be solved.
         """
         self.approach(t, math.inf)
         return self._state(t)
 
     def approach(self, t: float, seconds: float) -> bool:
-        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         require_time("AdaptiveVariational", t, self._shown)
         start = perf_counter()
         while t > self._t and self._t + self._following().attempt.h <= t:
@@ -212,13 +201,7 @@ class AdaptiveVariationalMotion(Motion):
         return True
 
     def step(self) -> State:
-        """Take the next step of the method's own size and return the state at its end.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Take the next step of the method's own size and return the state at its end."""
         self._following()
         self._take()
         self._shown = self._t
@@ -244,11 +227,6 @@ class AdaptiveVariationalMotion(Motion):
         """Return the condition number (2-norm) of the equations for the mean velocity and the size of the next step.
 
         It grows as h falls; see `symplex.time.variational.extended_jacobian.extended_jacobian`.
-
-        Raises
-        ------
-        InvalidSystem
-            If there are more than 2000 unknowns: the matrix is full.
         """
         from symplex.time.variational.extended_jacobian import extended_jacobian
 

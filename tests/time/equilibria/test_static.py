@@ -180,6 +180,7 @@ def test_a_block_comes_to_rest_on_the_ground(gap):
     assert np.abs(motion.advance(0.2).q - found.state.q).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_column_buckles():
     """Straight it would be in equilibrium as well, but not in one that is stable."""
     mesh, solid, mass, fixed = beam(cells=(6, 1, 1))
