@@ -124,6 +124,7 @@ PENDULUM = np.array([0.8, 0.6, 1.5, 9.81, 4.0, 2.0])
 BEAM = np.array([1.0, 0.5, 1.5, 1.0, 1e-3])
 CASES = {"pendulum": (pendulum, PENDULUM), "beam": (beam, BEAM), "driven": (driven, np.array([0.7, 2.0, 3.0]))}
 SOLID = {"solid": (hung, np.array([5e6, 0.3, 9.81, 2.0]))}
+NO_MOTOR = [("driven", name) for name in CARRYING]
 CREEPING = {"creeping": (heavy, np.array([1.0, 0.3, 0.05, 1.5]))}
 
 
@@ -137,8 +138,10 @@ def extrapolated(function, p, j):
     return (4.0 * fine - coarse) / 3.0
 
 
-@pytest.mark.parametrize("name", METHODS | CARRYING)
-@pytest.mark.parametrize("case", CASES | SOLID | CREEPING)
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS | CARRYING if (case, name) not in NO_MOTOR],
+)
 def test_tangents_are_those_of_runs(case, name):
     (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
 
