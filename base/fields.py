@@ -89,6 +89,7 @@ FIELDS = (
         "elongation": Field("elongation", "m", kind="length"),
         "contact_force": Field("contact force", "N", kind="force"),
         "contact_pressure": Field("contact pressure", "Pa"),
+        "friction_traction": Field("friction traction", "Pa"),
         "gap": Field("gap", "m", kind="length"),
     }
 )

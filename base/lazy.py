@@ -22,6 +22,8 @@ class Loading:
         Whether they are never looked at, as in a program that ends before its modules do.
     """
 
+    _kept = False  # whether something is never looked at by now: to count that takes as long as there is much of it
+
     def __init__(self, for_good: bool = False):
         self._for_good = for_good
         self._was_enabled = False
@@ -31,10 +33,13 @@ class Loading:
         gc.disable()
 
     def __exit__(self, *raised: object) -> None:
-        if not gc.get_freeze_count():  # else others have put something there, or this has: what becomes garbage stays
+        if not Loading._kept:
+            Loading._kept = gc.get_freeze_count() > 0  # by others: what becomes garbage stays
+        if not Loading._kept:
             gc.freeze()
             if not self._for_good:
                 gc.unfreeze()
+            Loading._kept = self._for_good
         if self._was_enabled:
             gc.enable()
 

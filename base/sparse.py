@@ -5,6 +5,7 @@ from symplex.base.sparse import sp
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ class _Later:
 
     def __init__(self, name: str):
         self._name = name
+
+    def issparse(self, value: object) -> bool:
+        """Return whether something is a sparse matrix, of which there is none before the import."""
+        return self._name in sys.modules and import_module(self._name).issparse(value)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self._name), name)

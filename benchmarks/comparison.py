@@ -289,9 +289,8 @@ def number(value: float, digits: str = ".0e") -> str:
 
 def table(problem: Problem, results: list[Result]) -> str:
     """Return the table of a problem in Markdown."""
-    kinds = ["energy", "momentum", *([] if problem.wall else ["angular_momentum"])]
-    heads = ["method", "largest step", "error there", f"s for an error of {problem.target:g}"]
-    heads += [kind.replace("_", " ") for kind in kinds]
+    heads = ["method", "largest step", "error there", f"s for an error of {problem.target:g}", "energy"]
+    unsolved = []
     lines = [f"| {' | '.join(heads)} |", "|" + " --- |" * len(heads)]
     keys = list(dict.fromkeys((r.family, r.method) for r in results))
     for family, name in keys:
@@ -299,7 +298,7 @@ def table(problem: Problem, results: list[Result]) -> str:
         done = [r for r in runs if not r.failure]
         shown = name if not name.startswith("–") else f"{family} {name}"
         if not done:
-            lines.append(f"| {shown} | none |" + " – |" * (len(heads) - 2))
+            unsolved.append(shown)
             continue
         remarks = [f"{len(runs) - len(done)} of {len(runs)} sizes failed"] if len(done) < len(runs) else []
         held = [r.counts["held"] / r.counts["steps"] for r in done if r.counts.get("held")]
@@ -308,9 +307,11 @@ def table(problem: Problem, results: list[Result]) -> str:
         remark = f" ({'; '.join(remarks)})" if remarks else ""
         coarse = max(done, key=lambda r: r.step)
         step = f"{coarse.step:.2g} {'m' if family == 'lattice' else 's'}{remark}"
-        kept = (number(max(getattr(r, kind) for r in done)) for kind in kinds)
+        kept = number(max(r.energy for r in done))
         time = number(seconds_for(runs, problem.target), ".2g")
-        lines.append(f"| {shown} | {step} | {number(coarse.error, '.1e')} | {time} | {' | '.join(kept)} |")
+        lines.append(f"| {shown} | {step} | {number(coarse.error, '.1e')} | {time} | {kept} |")
+    if unsolved:
+        lines += ["", f"Not solved with any step: {', '.join(unsolved)}."]
     return "\n".join(lines)
 
 
@@ -362,8 +363,8 @@ def draw(problem: Problem, results: list[Result], file: Path) -> None:
 INTRODUCTION = """# All integrators on three problems
 
 Written by `python benchmarks/comparison.py --docs docs`. Errors: root mean squares of the final positions over the
-size of the body; times: processor times of one core. Energy (the method's own) and momenta: largest changes at any
-step, relative to the initial kinetic energy and to momenta of its size; against a wall, momentum along it.
+size of the body; times: processor times of one core. Energy (the method's own): largest change at any
+step, relative to the initial kinetic energy. What each conserves: [integrators](integrators.md).
 
 """
 

@@ -605,21 +605,24 @@ def page(found: dict[str, Any], versions: str) -> str:
                 " Reference: the same method and mesh with a quarter of the finest step, so that errors are those of "
                 f"steps; these references are at most {apart:.1e} m apart."
             )
+        steps = list(dict.fromkeys(row["step"] for row in rows))
         more = " momentum | angular momentum |" if free else ""
-        lines += ["", f"| | step (s) | error ({problem.unit}) | µs a step | ms | energy |{more}"]
-        lines += ["| --- | --- | --- | --- | --- | --- |" + (" --- | --- |" if free else "")]
-        for row in rows:
-            if row["error"] is None:
-                lines.append(
-                    f"| {row['package']}, {row['method']} | {row['step']:g} | not solved | | | |" + free * " | |"
-                )
-                continue
-            cells = [f"{row['package']}, {row['method']}", f"{row['step']:g}", f"{row['error']:.1e}"]
-            cells += [f"{1e6 * row['seconds'] / row['steps']:.0f}", f"{1e3 * row['seconds']:.0f}"]
-            cells += [f"{row['energy']:.0e}"]
-            cells += [f"{row['momentum']:.0e}", f"{row['angular_momentum']:.0e}"] if free else []
-            lines.append(f"| {' | '.join(cells)} |")
+        columns = f"error ({problem.unit}) | µs a step | ms | energy |{more}"
+        lines += ["", f"| steps of {', '.join(f'{h:g}' for h in steps)} s | {columns}"]
+        lines += ["| --- | --- | --- | --- | --- |" + (" --- | --- |" if free else "")]
+        for method in dict.fromkeys((row["package"], row["method"]) for row in rows):
+            cells = zip(*(_cells(row, free) for row in rows if (row["package"], row["method"]) == method), strict=True)
+            lines.append(f"| {' | '.join([', '.join(method), *('; '.join(cell) for cell in cells)])} |")
     return "\n".join(lines) + "\n"
+
+
+def _cells(row: dict[str, Any], free: bool) -> list[str]:
+    """Return the numbers of a run as they are printed."""
+    if row["error"] is None:
+        return ["not solved", *["–"] * (5 if free else 3)]
+    cells = [f"{row['error']:.1e}", f"{1e6 * row['seconds'] / row['steps']:.0f}", f"{1e3 * row['seconds']:.0f}"]
+    cells.append(f"{row['energy']:.0e}")
+    return [*cells, f"{row['momentum']:.0e}", f"{row['angular_momentum']:.0e}"] if free else cells
 
 
 def draw(found: dict[str, Any], file: Path) -> None:

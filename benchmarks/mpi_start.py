@@ -5,7 +5,8 @@
 
 The cube of ``large_mesh.py``, in Gmsh's format, falls on a half-space, as ``symplex run`` has it, with ``dt = "auto"``
 and, on ranks, frames in pieces. Reported are of each rank the most memory that it has had before there is a mesh, with
-what is compiled for such a run, and when ten samples have been taken, and the processor time between.
+what is compiled for such a run, and when ten samples have been taken, the processor time between without that of steps,
+and, on ranks, that of a step.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from typing import Any
 
 os.environ.setdefault("SYMPLEX_THREADS", "1")
 
+import numpy as np
+
 import symplex as sx
+from symplex.fem.assembly.pattern import Array
 from symplex.parallel.member import Member
 
 SCENARIO = """
@@ -52,17 +56,32 @@ LARGE_MESH = Path(__file__).with_name("large_mesh.py")
 
 @dataclass
 class Spent:
-    """Return the processor time in s, and the most memory in MB, of a rank so far."""
+    """Return what a rank has spent so far."""
 
-    def __call__(self, member: Member) -> tuple[float, float]:
+    def __call__(self, member: Member) -> Array:
         """Do it on one rank."""
         return spent()
 
 
-def spent() -> tuple[float, float]:
-    """Return the processor time in s, and the most memory in MB, of this process so far."""
+class Steps:
+    """The steps of this rank so far, and their processor time in s."""
+
+    number, seconds = 0, 0.0
+    take = Member.steps
+
+
+def steps(member: Member, number: int, parts: int = 1) -> object:
+    """Take steps on one rank, and count them with their time."""
+    start = process_time()
+    found = Steps.take(member, number, parts)
+    Steps.number, Steps.seconds = Steps.number + number * parts, Steps.seconds + process_time() - start
+    return found
+
+
+def spent() -> Array:
+    """Return processor time in s, most memory in MB, steps, and their processor time in s, of this process so far."""
     words = Path("/proc/self/status").read_text().split()
-    return process_time(), int(words[words.index("VmHWM:") + 1]) / 1024
+    return np.array([process_time(), int(words[words.index("VmHWM:") + 1]) / 1024, Steps.number, Steps.seconds])
 
 
 def run(path: Path, ranks: Any) -> None:
@@ -80,6 +99,7 @@ def main() -> None:
     parser.add_argument("--tetrahedra", type=int, default=2_000_000)
     parser.add_argument("--folder", type=Path, help="for the files; default: a temporary one")
     arguments = parser.parse_args()
+    Member.steps = steps
     several = any(name in os.environ for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"))
     with sx.parallel.Ranks() if several else nullcontext() as ranks, tempfile.TemporaryDirectory() as scratch:
         if ranks is not None and not ranks.leads:
@@ -87,7 +107,7 @@ def main() -> None:
             return
         folder = arguments.folder or Path(scratch)
 
-        def reported() -> list[tuple[float, float]]:
+        def reported() -> list[Array]:
             return [spent()] if ranks is None else ranks.call(lambda rank: Spent())
 
         def made(number: int) -> Path:
@@ -101,10 +121,12 @@ def main() -> None:
         run(made(arguments.tetrahedra), ranks)
         after = reported()
         print(f"load {os.getloadavg()[0]:.1f}\n")
-        print("| rank | MB before | MB | processor s |")
-        print("| --- | --- | --- | --- |")
+        print("| rank | MB before | MB | processor s but for steps | steps | processor s of a step |")
+        print("| --- | --- | --- | --- | --- | --- |")
         for rank, (one, two) in enumerate(zip(before, after, strict=True)):
-            print(f"| {rank} | {one[1]:.0f} | {two[1]:.0f} | {two[0] - one[0]:.1f} |")
+            seconds, _, number, of_steps = two - one
+            per_step = f"{of_steps / number:.4f}" if number else ""
+            print(f"| {rank} | {one[1]:.0f} | {two[1]:.0f} | {seconds - of_steps:.1f} | {number:.0f} | {per_step} |")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
+from peer_packages.springs import heyoka_equations, rates
 from scipy.integrate import solve_ivp
 
 import symplex as sx
@@ -40,6 +41,11 @@ class Problem(NamedTuple):
     lengths: np.ndarray
     held: int
     duration: float
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What `peer_packages.springs` takes of it besides positions."""
+        return self.mass, self.pairs, self.stiffness, self.lengths, GRAVITY, self.held
 
     @property
     def times(self) -> np.ndarray:
@@ -86,30 +92,11 @@ TITLES = {
 # -- right-hand sides ----------------------------------------------------------------------------------------------
 
 
-@kernel
-def rates(y, mass, pairs, stiffness, lengths, held):
-    """Return the rates of positions and velocities, one after the other."""
-    n = len(mass)
-    out = np.empty(4 * n)
-    for i in range(2 * n):
-        out[i] = y[2 * n + i]
-        out[2 * n + i] = 0.0
-    for e in range(len(pairs)):
-        i, j = 2 * pairs[e, 0], 2 * pairs[e, 1]
-        dx, dy = y[i] - y[j], y[i + 1] - y[j + 1]
-        pull = stiffness * (1.0 - lengths[e] / np.sqrt(dx * dx + dy * dy))
-        out[2 * n + i] -= pull * dx
-        out[2 * n + i + 1] -= pull * dy
-        out[2 * n + j] += pull * dx
-        out[2 * n + j + 1] += pull * dy
-    for i in range(n):
-        out[2 * n + 2 * i] = out[2 * n + 2 * i] / mass[i] if i >= held else 0.0
-        out[2 * n + 2 * i + 1] = out[2 * n + 2 * i + 1] / mass[i] - GRAVITY if i >= held else 0.0
-    return out
+_rates = kernel(rates)
 
 
 @kernel
-def jacobian(y, mass, pairs, stiffness, lengths, held):
+def jacobian(y, mass, pairs, stiffness, lengths, gravity, held):
     """Return the derivative of the rates."""
     n = len(mass)
     out = np.zeros((4 * n, 4 * n))
@@ -154,7 +141,7 @@ def composition(order: int, scheme: str | None, problem: Problem) -> Callable[[f
 
 def scipy_solver(method: str, problem: Problem, tolerance: float) -> Run:
     """Return a run of scipy's solve_ivp."""
-    constants = problem.mass, problem.pairs, problem.stiffness, problem.lengths, problem.held
+    constants = problem.constants
     start = np.concatenate([problem.x.ravel(), np.zeros(problem.x.size)])
     options: dict[str, Any] = {"rtol": tolerance, "atol": tolerance}
     if method == "Radau":
@@ -162,7 +149,7 @@ def scipy_solver(method: str, problem: Problem, tolerance: float) -> Run:
 
     def run() -> np.ndarray:
         span = 0.0, problem.duration
-        found = solve_ivp(lambda t, y: rates(y, *constants), span, start, method, problem.times, **options)
+        found = solve_ivp(lambda t, y: _rates(y, *constants), span, start, method, problem.times, **options)
         return found.y[: problem.x.size].T.reshape(-1, *problem.x.shape)
 
     return run
@@ -173,20 +160,7 @@ def heyoka_solver(problem: Problem, tolerance: float) -> Run:
     import heyoka as hy  # pyright: ignore[reportMissingImports]
 
     n = len(problem.x)
-    q, v = ([hy.make_vars(f"{kind}{axis}{i}") for i in range(n) for axis in "xy"] for kind in "qv")
-    q[: 2 * problem.held] = [hy.expression(float(value)) for value in problem.x[: problem.held].ravel()]
-    force = [hy.expression(0.0) for _ in range(2 * n)]
-    for (i, j), length in zip(problem.pairs, problem.lengths, strict=True):
-        d = [q[2 * i + a] - q[2 * j + a] for a in range(2)]
-        pull = problem.stiffness * (1.0 - float(length) / hy.sqrt(hy.sum([d[0] * d[0], d[1] * d[1]])))
-        for a in range(2):
-            force[2 * i + a] -= pull * d[a]
-            force[2 * j + a] += pull * d[a]
-    free = range(2 * problem.held, 2 * n)
-    down = [0.0, GRAVITY]
-    equations = [(q[i], v[i]) for i in free]
-    equations += [(v[i], force[i] / float(problem.mass[i // 2]) - down[i % 2]) for i in free]
-    start = np.concatenate([problem.x.ravel()[2 * problem.held :], np.zeros(len(free))])
+    equations, start = heyoka_equations(problem.x, *problem.constants)
     solver = hy.taylor_adaptive(equations, start, tol=tolerance, compact_mode=n > 10)
 
     def run() -> np.ndarray:
@@ -195,7 +169,7 @@ def heyoka_solver(problem: Problem, tolerance: float) -> Run:
         out = np.tile(problem.x, (OUTPUTS, 1, 1))
         for k, t in enumerate(problem.times):
             solver.propagate_until(t)
-            out[k, problem.held :] = solver.state[: len(free)].reshape(-1, 2)
+            out[k, problem.held :] = solver.state[: len(start) // 2].reshape(-1, 2)
         return out
 
     return run

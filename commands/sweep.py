@@ -30,11 +30,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     )
     add("--zip", action="store_true", help="take lists one value after the other, not each with each")
     add("--samples", type=int, metavar="N", help="how many random samples")
-    add(
-        "--sampling",
-        choices=["random", "latin-hypercube", "sobol", "saltelli", "morris"],
-        help="how they fill the space; default: random",
-    )
+    add("--sampling", metavar="NAME", help="how they fill the space, e.g. sobol or saltelli; default: random")
     add("--seed", type=int, metavar="N", help="of the random numbers; default: 0")
     add_quantities(
         parser, "in the table of results: a key of summary.json, as drift.total, or max(COLUMN), final(PROBE.COLUMN) …"

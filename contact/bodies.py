@@ -176,6 +176,7 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
         few = copy.copy(self)
         few._around = around
         few.surface = self.surface.renumbered(nodes)
+        few._exposed = None if self._exposed is None else self._exposed.renumbered(nodes)
         few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
         few.list_positions, few._covered, few._clear = np.empty((0, 3)), (), None
         few.empty()
@@ -183,22 +184,22 @@ class BodyContact(NeighbourListEnergy, PairEnergy, ContactEnergy):
 
     @property
     def possible_nodes(self) -> IntArray:
-        """Those of the surface."""
-        return self.surface.vertices
+        """Those of the surface, with those that may lie open as elements go."""
+        return self.surface.vertices if self._exposed is None else self._exposed.nodes
 
     def exposes(self, surface: ExposedSurface) -> None:
         """Let the surface follow elements that go, from all of them on."""
-        self._exposed, self._gone = surface, surface.gone({})
+        self._exposed, self._gone = surface, surface.key({})
 
-    def follows(self, internal: Mapping[str, Array]) -> bool:
+    def follows(self, gone: Mapping[str, NDArray[np.bool_]]) -> bool:
         """Return whether elements are gone that the surface is of (see `Energy.follows`)."""
-        return self._exposed is not None and self._exposed.gone(internal) != self._gone
+        return self._exposed is not None and self._exposed.key(gone) != self._gone
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
         """Take the surface of the elements that there are."""
-        if self._exposed is None or not self.follows(internal):
+        if self._exposed is None or not self.follows(gone):
             return
-        self._gone, self.surface = self._exposed.gone(internal), self._exposed.surface(internal)
+        self._gone, self.surface = self._exposed.key(gone), self._exposed.surface(gone)
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = self.surface.vertices[np.isin(self.surface.vertex_bodies, touches)]
         self.list_positions, self._covered, self._clear = self.list_positions[:0], (), None

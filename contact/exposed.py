@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import final
+import copy
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.arguments import checked
 from symplex.contact.surfaces import Surface
@@ -15,6 +18,23 @@ from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.solids.eroding import Eroding
 from symplex.fem.solids.solid import Solid
 from symplex.meshes.mesh import Mesh
+
+
+class _Cells(NamedTuple):
+    """Elements of one type, nodes [m, k] of points, of a part of the system by its name."""
+
+    part: str
+    kind: str
+    nodes: IntArray
+
+    @classmethod
+    def of(cls, name: str, part: Eroding | Solid) -> _Cells:
+        """Return the elements of a part."""
+        return cls(name, part.solid.kind if isinstance(part, Eroding) else part.kind, part.nodes)
+
+    def renumbered(self, nodes: IntArray) -> _Cells:
+        """Return them with nodes that are numbered by their places among others [s], which ascend."""
+        return self._replace(nodes=np.searchsorted(nodes, self.nodes).astype(np.int32))
 
 
 @checked
@@ -34,38 +54,52 @@ class ExposedSurface(Copyable):
     """
 
     def __init__(self, points: Array, bodies: Mapping[str, Surface | Mapping[str, Eroding | Solid]]):
-        self._points, self._bodies = points, dict(bodies)
+        self._points = points
+        self._bodies = {
+            name: body if isinstance(body, Surface) else [_Cells.of(key, part) for key, part in body.items()]
+            for name, body in bodies.items()
+        }
 
-    def gone(self, internal: Mapping[str, Array]) -> bytes:
-        """Return which elements are gone, as a key; without internal variables none is."""
-        flags = [
-            np.packbits(part.gone(internal[name])).tobytes() if name in internal else bytes(-(-len(part.nodes) // 8))
-            for body in self._bodies.values()
-            if not isinstance(body, Surface)
-            for name, part in body.items()
-            if isinstance(part, Eroding)
-        ]
-        return b"".join(flags)
+    @property
+    def nodes(self) -> IntArray:
+        """Those that surfaces may have, ascending."""
+        found: list[IntArray] = []
+        for body in self._bodies.values():
+            found += [body.vertices] if isinstance(body, Surface) else [some.nodes.ravel() for some in body]
+        return np.unique(np.concatenate(found)).astype(np.int32)
 
-    def surface(self, internal: Mapping[str, Array] | None = None) -> Surface:
-        """Return the surface of the elements that there are; without internal variables of all.
+    def renumbered(self, nodes: IntArray) -> ExposedSurface:
+        """Return the same of nodes that are numbered by their places among others [s], which ascend."""
+        few = copy.copy(self)
+        few._points = self._points[nodes]
+        few._bodies = {
+            name: body.renumbered(nodes) if isinstance(body, Surface) else [some.renumbered(nodes) for some in body]
+            for name, body in self._bodies.items()
+        }
+        return few
+
+    def key(self, gone: Mapping[str, NDArray[np.bool_]]) -> bytes:
+        """Return which elements are gone, as a key; of parts that are not named none is."""
+        bodies = [body for body in self._bodies.values() if not isinstance(body, Surface)]
+        flags = [np.packbits(gone.get(some.part, np.zeros(len(some.nodes), bool))) for body in bodies for some in body]
+        return b"".join(bits.tobytes() for bits in flags)
+
+    def surface(self, gone: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})) -> Surface:
+        """Return the surface of the elements that there are, given which [m] are gone, by the names of parts.
 
         Raises
         ------
         StepFailed
             If a body has lost all of its elements.
         """
-        known = {} if internal is None else internal
         return Surface.join(
-            [body if isinstance(body, Surface) else self._of(name, body, known) for name, body in self._bodies.items()]
+            [body if isinstance(body, Surface) else self._of(name, body, gone) for name, body in self._bodies.items()]
         )
 
-    def _of(self, name: str, parts: Mapping[str, Eroding | Solid], internal: Mapping[str, Array]) -> Surface:
+    def _of(self, name: str, parts: Sequence[_Cells], gone: Mapping[str, NDArray[np.bool_]]) -> Surface:
         cells: dict[str, list[IntArray]] = {}
-        for key, part in parts.items():
-            erodes = isinstance(part, Eroding)
-            nodes = part.nodes[~part.gone(internal[key])] if erodes and key in internal else part.nodes
-            cells.setdefault(part.solid.kind if erodes else part.kind, []).append(nodes)
+        for some in parts:
+            cells.setdefault(some.kind, []).append(some.nodes[~gone[some.part]] if some.part in gone else some.nodes)
         joined = {kind: rows for kind, rows in ((k, np.concatenate(v)) for k, v in cells.items()) if len(rows)}
         if not joined:
             raise StepFailed(

@@ -42,6 +42,8 @@ class Facets(NamedTuple):
         In m².
     shapes : float64 [f, t, w]
         N_A of the nodes as polynomials: the coefficients of 1, λ_1, λ_2, λ_1², λ_1 λ_2, λ_2² … up to the degree needed.
+    centres, normals : float64 [f, 3]
+        In m, and of unit length.
     outer : float64 [f, 3]
         1 over the heights in m of corners above those edges at which the surface ends, 0 above others.
     """
@@ -51,6 +53,8 @@ class Facets(NamedTuple):
     corners: IntArray
     areas: Array
     shapes: Array
+    centres: Array
+    normals: Array
     outer: Array
 
 
@@ -81,8 +85,10 @@ def facets_of(surface: Surface, points: Array) -> Facets:
             shapes[rows, :, :size] = _polynomials(SHAPE_FUNCTIONS[kind], kind, points, own, corners[rows], areas[rows])
     degrees = np.flatnonzero(np.abs(shapes).max(axis=(0, 2), initial=0.0) > 0.0)
     terms = next(count for count in _TERMS if count > degrees.max(initial=0))
-    outer = _outer(triangles, x, normals / (2.0 * areas)[:, None])
-    return Facets(np.ascontiguousarray(nodes), sizes, corners, areas, np.ascontiguousarray(shapes[:, :terms]), outer)
+    normals /= (2.0 * areas)[:, None]
+    polynomials = np.ascontiguousarray(shapes[:, :terms])
+    outer = _outer(triangles, x, normals)
+    return Facets(np.ascontiguousarray(nodes), sizes, corners, areas, polynomials, x.mean(axis=1), normals, outer)
 
 
 def _products(u: Array) -> Array:

@@ -9,9 +9,8 @@ import numpy as np
 
 from symplex.base.arguments import checked
 from symplex.base.quantities import not_negative, positive
-from symplex.contact.bodies import BodyContact
 from symplex.contact.friction_law import FrictionLaw
-from symplex.contact.kernel_friction import MeasureFriction, SurfaceFriction
+from symplex.contact.kernel_friction import MeasureFriction, SurfaceContact, SurfaceFriction
 from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
 from symplex.errors import InvalidSystem, StepFailed
@@ -40,7 +39,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     Parameters
     ----------
-    contact : BodyContact, RigidContact or MovingObstacleContact
+    contact : BodyContact, SegmentContact, RigidContact or MovingObstacleContact
         One of the energies of the system. The slip velocity is that relative to the other body, or to the obstacle.
     coefficient : float
         μ, the dynamic one if both are given.
@@ -49,12 +48,12 @@ class Friction(CompiledLoad, IncrementLoad):
     slip_speed : float, default 0.001
         v_s in m/s. A larger one makes the equations of a step easier to solve, and creep faster.
     between : (str, str), optional
-        The names of two bodies of a `BodyContact` that it is between; a body twice: with itself. By default all. So
+        The names of two bodies that it is between; a body twice: with itself. By default all. So
         different bodies can have different coefficients, and histories the work of each.
 
     Attributes
     ----------
-    energy : BodyContact, RigidContact or MovingObstacleContact
+    energy : BodyContact, SegmentContact, RigidContact or MovingObstacleContact
         The contact.
     law : FrictionLaw
     between : (str, str) or None
@@ -69,7 +68,7 @@ class Friction(CompiledLoad, IncrementLoad):
 
     def __init__(
         self,
-        contact: BodyContact | ObstacleContact,
+        contact: SurfaceContact | ObstacleContact,
         coefficient: Annotated[float, not_negative("1")],
         *,
         static: Annotated[float | None, not_negative("1")] = None,
@@ -83,7 +82,7 @@ class Friction(CompiledLoad, IncrementLoad):
         self.law = FrictionLaw(float(coefficient), float(static), float(slip_speed))
         self.between = between
         self._forces: SurfaceFriction | NodeFriction | MeasureFriction
-        if isinstance(contact, BodyContact):
+        if isinstance(contact, SurfaceContact):
             self._forces = SurfaceFriction(contact, self.law, between)
         else:
             if between is not None:
@@ -111,6 +110,25 @@ class Friction(CompiledLoad, IncrementLoad):
         out = np.zeros(q0.shape)
         self._require_finite(self._forces.add(q0, q1, v, out))
         return out
+
+    def tractions(self, q: Array, v: Array) -> Array:
+        """Return the tractions [n, 3] in Pa of friction at nodes of the surfaces of bodies.
+
+        Of contact integrated over facets they are means over what touches at a node, else forces per area at rest.
+
+        Parameters
+        ----------
+        q, v : float64 [n, 3]
+            Positions in m and velocities in m/s.
+
+        Raises
+        ------
+        InvalidSystem
+            If the contact is with an obstacle.
+        """
+        if not isinstance(self._forces, SurfaceFriction):
+            raise InvalidSystem("Friction: tractions are of contact between bodies; with an obstacle take the forces.")
+        return self._forces.tractions(q, v)
 
     def add_derivatives(
         self, t: float, ends: tuple[Array, Array], v: Array, by: Factors, slots: IntArray, out: Array

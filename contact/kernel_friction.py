@@ -8,13 +8,16 @@ from typing import final
 
 import numpy as np
 
-from symplex.contact import friction_loops, pair_friction
+from symplex.contact import friction_loops, pair_friction, segment_friction
 from symplex.contact.bodies import BodyContact
+from symplex.contact.facet_pairs import FacetPairs
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.friction_loops import FrictionRecord
 from symplex.contact.pair_friction import PairFrictionRecord
 from symplex.contact.pairs import PairRecord
 from symplex.contact.rigid import RigidContact
+from symplex.contact.segment_friction import FacetFrictionRecord
+from symplex.contact.segments import SegmentContact
 from symplex.errors import InvalidSystem
 from symplex.fem.actions.increment_load import Factors
 from symplex.fem.assembly.calls import Call, rows_of, run, run_matrix, whole
@@ -22,6 +25,9 @@ from symplex.fem.assembly.copying import Copyable
 from symplex.fem.assembly.forms import DERIVATIVES, FORCES, LoadForm
 from symplex.fem.assembly.nodes import require_nodal
 from symplex.fem.assembly.pattern import Array, IntArray
+
+Pairs = PairRecord | FacetPairs
+SurfaceContact = BodyContact | SegmentContact
 
 
 class KernelFriction(Copyable, ABC):
@@ -106,12 +112,17 @@ class MeasureFriction(KernelFriction):
 
 @final
 class SurfaceFriction(KernelFriction):
-    """The forces of `symplex.contact.pair_friction`, for all pairs of a contact or those of two bodies."""
+    """The friction between bodies, for all pairs of a contact or those of two bodies.
 
-    def __init__(self, contact: BodyContact, friction: FrictionLaw, between: tuple[str, str] | None):
+    It is that of `symplex.contact.pair_friction`, or of `symplex.contact.segment_friction` over facets.
+    """
+
+    def __init__(self, contact: SurfaceContact, friction: FrictionLaw, between: tuple[str, str] | None):
         self._contact, self._friction = contact, friction
         self._bodies: tuple[int, int] | None = None
-        self._made: dict[tuple[str, bool], tuple[PairRecord, PairFrictionRecord]] = {}  # of the pairs of the contact
+        self._made: dict[
+            tuple[str, bool], tuple[Pairs, PairFrictionRecord | FacetFrictionRecord]
+        ] = {}  # of the pairs of the contact
         if between is not None:
             one, other = (contact.surface.body(name) for name in between)
             if not contact.between[one, other]:
@@ -129,17 +140,31 @@ class SurfaceFriction(KernelFriction):
     def _call_at(self, form: LoadForm, ends: tuple[Array, ...], secant: bool) -> Call:
         pairs = self._contact.near(ends).record if form is FORCES else self._contact.record
         record = self._record_at(form, pairs, secant)
-        return Call(pair_friction.KERNELS[form.name], record, whole(len(record.nodes)))
+        loops = pair_friction if isinstance(record, PairFrictionRecord) else segment_friction
+        return Call(loops.KERNELS[form.name], record, whole(len(record.nodes)))
 
-    def _record_at(self, form: LoadForm, pairs: PairRecord, secant: bool) -> PairFrictionRecord:
+    def tractions(self, q: Array, v: Array) -> Array:
+        """Return the tractions [n, 3] in Pa at nodes; see `Friction.tractions`."""
+        record = self._call_at(FORCES, (q,), False).record
+        found = np.zeros((len(q), 4))
+        if isinstance(record, FacetFrictionRecord):
+            segment_friction.add_tractions(*self._checked(q, v), record, found)
+        else:
+            forces, surface = np.zeros(q.shape), self._contact.surface
+            self.add(q, q, v, forces)
+            found[:, :3], found[surface.vertices, 3] = forces, surface.vertex_areas
+        return np.divide(found[:, :3], found[:, 3:], out=np.zeros((len(q), 3)), where=found[:, 3:] > 0.0)
+
+    def _record_at(self, form: LoadForm, pairs: Pairs, secant: bool) -> PairFrictionRecord | FacetFrictionRecord:
         """Return what kernels read of the pairs that have this friction, made once for a list."""
         before = self._made.get((form.name, secant))
         if before is not None and before[0] is pairs:
             return before[1]
         chosen = pairs
         if self._bodies is not None:
-            bodies = np.sort(self._contact.surface.bodies_of(pairs.nodes[:, [0, 3]]), axis=1)
+            bodies = np.sort(self._contact.surface.bodies_of(pairs.nodes[:, [0, -1]]), axis=1)
             chosen = pairs.chosen(np.flatnonzero((bodies == self._bodies).all(axis=1)))
-        made = PairFrictionRecord(**chosen.as_dict(), **self._friction._asdict(), secant=secant)
+        record = PairFrictionRecord if isinstance(chosen, PairRecord) else FacetFrictionRecord
+        made = record(**chosen.as_dict(), **self._friction._asdict(), secant=secant)
         self._made[form.name, secant] = pairs, made
         return made

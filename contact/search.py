@@ -32,15 +32,14 @@ from symplex.fem.compiled.kernels import formula, kernel
 _VERTEX_FACE, _EDGE_EDGE, _EDGE_FACE, _FACE_FACE = 0, 1, 2, 3  # kinds of pairs
 _SIDES = ((0, 2), (1, 1), (1, 2), (2, 2))  # which primitives they are of: vertices, edges, triangles
 _NEAR_ONE, _NEAR_EITHER, _SWEPT = 0, 1, 2  # what is sought: near at one position, at either of two, on the way
-_NO_LIMIT, _ALL = np.iinfo(np.int64).max, np.empty(0, bool)
+_NO_LIMIT = np.iinfo(np.int64).max
 _PARALLEL = 1e-3  # of |E1|² |E2|²: below it |e1 × e2|² counts as nearly parallel
 
 
 class _Sought(NamedTuple):
     """What is sought: how, at or on the way between which positions, how near, between which bodies, how many at most.
 
-    ``near`` [bodies, bodies] are those that are paired, of which some may be too far from each other. If it is not
-    empty, a node of a pair must be in ``around`` [n].
+    ``near`` [bodies, bodies] are those that are paired, of which some may be too far from each other.
     """
 
     way: int
@@ -49,15 +48,13 @@ class _Sought(NamedTuple):
     distance: float
     near: NDArray[np.bool_]
     at_most: int
-    around: NDArray[np.bool_] = _ALL
 
 
 class _Side(NamedTuple):
-    """Primitives, vertices, edges or triangles, with their nodes [p, k], bodies [p] and which are sought, in a grid."""
+    """Primitives, vertices, edges or triangles, with their nodes [p, k] and bodies [p], in a grid."""
 
     nodes: IntArray
     bodies: IntArray
-    own: NDArray[np.bool_]
     grid: Grid
 
 
@@ -90,8 +87,7 @@ def find_pairs(
         If a position is not finite.
     """
     way = _NEAR_ONE if len(ends) == 1 else _NEAR_EITHER
-    chosen = _ALL if around is None else around
-    found = _found(surface, _Sought(way, ends[0], ends[-1], distance, between, _NO_LIMIT, chosen))
+    found = _found(surface, _Sought(way, ends[0], ends[-1], distance, between, _NO_LIMIT), around)
     assert found is not None
     return found
 
@@ -133,22 +129,27 @@ def edges_through_faces(surface: Surface, q: Array, between: NDArray[np.bool_]) 
 
 
 def faces_near(
-    surface: Surface, ends: tuple[Array, ...], distance: float, between: NDArray[np.bool_]
+    surface: Surface,
+    ends: tuple[Array, ...],
+    distance: float,
+    between: NDArray[np.bool_],
+    around: NDArray[np.bool_] | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return pairs of triangles [m], [m], by their indices, that may come nearer than a distance in m.
 
-    They are those whose boxes, about all positions on the straight way between one or two ends [n, 3], do. Sorted.
+    They are those whose boxes, about all positions on the straight way between one or two ends [n, 3], do. Sorted. With
+    nodes ``around`` [n] a corner of a pair must be one of these.
     """
     _require_positions(surface, ends)
-    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT))
+    found = _search(_FACE_FACE, surface, _Sought(_NEAR_ONE, ends[0], ends[-1], distance, between, _NO_LIMIT), around)
     assert found is not None
     return found
 
 
-def _found(surface: Surface, sought: _Sought) -> SurfacePairs | None:
+def _found(surface: Surface, sought: _Sought, around: NDArray[np.bool_] | None = None) -> SurfacePairs | None:
     _require_positions(surface, (sought.q0, sought.q1))
-    faces = _search(_VERTEX_FACE, surface, sought)
-    edges = None if faces is None else _search(_EDGE_EDGE, surface, sought)
+    faces = _search(_VERTEX_FACE, surface, sought, around)
+    edges = None if faces is None else _search(_EDGE_EDGE, surface, sought, around)
     if faces is None or edges is None:
         return None
     (vertex, face), (a, b) = faces, edges
@@ -176,7 +177,9 @@ def _require_positions(surface: Surface, ends: tuple[Array, ...]) -> None:
             raise StepFailed(f"the position of node {bad} on the surface is not finite: {q[bad]}. Try a smaller step.")
 
 
-def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, IntArray] | None:
+def _search(
+    kind: int, surface: Surface, sought: _Sought, around: NDArray[np.bool_] | None = None
+) -> tuple[IntArray, IntArray] | None:
     """Return the pairs of one kind, sorted, as indices of the first [m] and the second [m]; None if too many."""
     q0, q1 = (np.ascontiguousarray(q, dtype=float) for q in (sought.q0, sought.q1))
     distance = float(sought.distance)
@@ -194,10 +197,16 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     first, second = _SIDES[kind]
     same = first == second
     sides = [primitives[first]] if same else [primitives[first], primitives[second]]
-    own = [_is_sought(sought.around, nodes) for nodes, _ in sides]
     boxed = [boxes_within(nodes, bodies, q0, q1, distance, regions, near) for nodes, bodies in sides]
-    if len(sought.around):
+    if around is not None:
+        own = [around[nodes].any(axis=1) for nodes, _ in sides]
         boxed = _within_reach(boxed, own)
+        # What is not sought is as of other bodies, of which no two are paired.
+        sides = [
+            (nodes, bodies + (~which * len(near)).astype(np.int32))
+            for (nodes, bodies), which in zip(sides, own, strict=True)
+        ]
+        near = np.block([[near, near], [near, np.zeros_like(near)]])
     if not all(len(members) for _, members in boxed):
         return np.empty(0, np.int32), np.empty(0, np.int32)
     largest = max(largest_extent(boxes) for boxes, _ in boxed)
@@ -206,7 +215,7 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
     grids = [Grid(*arrange(boxes, members, largest, 0.0))]
     grids[:0] = [Grid(*arrange(*those, largest, grids[0].size[grids[0].size > 0.0].min())) for those in ahead]
     sought = sought._replace(q0=q0, q1=q1, distance=distance, near=near, at_most=int(sought.at_most))
-    one, other = _Side(*sides[0], own[0], grids[0]), _Side(*sides[-1], own[-1], grids[-1])
+    one, other = _Side(*sides[0], grids[0]), _Side(*sides[-1], grids[-1])
     keys, complete = _keys(kind, False, one, other, sought)
     if complete and not same:  # and those with smaller boxes on the second side
         more, complete = _keys(kind, True, other, one, sought)
@@ -215,11 +224,6 @@ def _search(kind: int, surface: Surface, sought: _Sought) -> tuple[IntArray, Int
         return None
     keys.sort()
     return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
-
-
-def _is_sought(around: NDArray[np.bool_], nodes: IntArray) -> NDArray[np.bool_]:
-    """Return which primitives [p, k] have a node that is one of some; all, if there are none."""
-    return np.asarray(around[nodes].any(axis=1)) if len(around) else np.ones(len(nodes), bool)
 
 
 def _within_reach(boxed: list[tuple[Array, IntArray]], own: list[NDArray[np.bool_]]) -> list[tuple[Array, IntArray]]:
@@ -260,9 +264,7 @@ def _keys(kind, turned, side, other, sought):
                         if not overlap(grid.boxes, place, among.boxes, p):
                             continue
                         j = among.order[p]
-                        if not near[bodies[i], of_others[j]] or not (side.own[i] or other.own[j]):
-                            continue
-                        if _share_node(nodes, i, others, j):
+                        if not near[bodies[i], of_others[j]] or _share_node(nodes, i, others, j):
                             continue
                         looked += 1
                         if turned or (itself and j < i):

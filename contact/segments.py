@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, final
 
 import numpy as np
@@ -13,12 +14,12 @@ from symplex.base.arguments import checked
 from symplex.base.columns import Column
 from symplex.base.quantities import positive
 from symplex.contact import segment_loops
+from symplex.contact.facet_pairs import FacetPairs
 from symplex.contact.facets import facets_of
 from symplex.contact.near_pairs import farthest_moved
 from symplex.contact.output import columns_of, observed_of, resultants_of
 from symplex.contact.penetration import intersections
 from symplex.contact.search import faces_near
-from symplex.contact.segment_loops import FacetPairs
 from symplex.contact.stiffness import contact_stiffness
 from symplex.contact.surfaces import Surface
 from symplex.contact.touching import touching_bodies
@@ -38,6 +39,7 @@ _DEPTH = 0.5  # of the shortest edge: as far as surfaces may pass into each othe
 _OVERHANG = 0.02  # of the shortest edge, by which facets go on beyond outer edges
 _SPENT = 0.9  # of the depth, where a run stops
 _ON_PATH = np.arange(1, 8) / 8  # where it is looked how facets came over each other from the side
+_BEHIND = 4.0  # depths, how thick bodies are at most where front and back would be in contact
 _SHORTEST = 1e-6  # part of a correction
 
 
@@ -49,7 +51,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     V = Σ ∫ ½ k (d̂ − γ)² da over the surface of the first body of each pair, with the gap γ along its normal, negative
     inside, and the shape functions of all faces, quadratic ones included (`symplex.contact.segment_loops`). So a
     uniform pressure passes between flat faces with non-matching meshes to round-off. It suits surfaces that face each
-    other; edges and corners that hit faces, and self-contact, need `BodyContact`.
+    other; edges and corners that hit faces need `BodyContact`.
 
     Parameters
     ----------
@@ -61,7 +63,10 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     distance : float, default 0.0
         d̂ in m, where forces begin: by default where surfaces touch.
     between : "all" or sequence of (str, str), default "all"
-        The pairs of bodies that may touch, by their names; by default all pairs of different bodies.
+        The pairs of bodies that may touch, by their names; a body twice is contact with itself. By default all pairs of
+        different bodies. Facets of one body that are front and back of it at rest are no pair.
+    self_contact : bool, default False
+        Whether all bodies that have a pair with another one, or are alone, may touch themselves as well.
     integrated : {"finer", "first"}, default "finer"
         Over whose surface the integrals of a pair of bodies are: of the shorter mean edge, or of the first one in
         ``between``. Where one surface ends within the other, take that one: then the patch test is passed.
@@ -85,8 +90,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     Raises
     ------
     InvalidSystem
-        If a number is out of range, a body does not exist, or is paired with itself, no bodies may touch, ``"first"``
-        is asked for without pairs, or a face has no area.
+        If a number is out of range, a body does not exist, no bodies may touch, one that may touch itself has no
+        volume, ``"first"`` is asked for without pairs, or a face has no area.
     """
 
     kernels = kernels_of(segment_loops)
@@ -102,6 +107,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         *,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        self_contact: bool = False,
         integrated: Literal["finer", "first"] = "finer",
         depth: Annotated[float | None, positive("m")] = None,
         margin: Annotated[float | None, positive("m")] = None,
@@ -118,13 +124,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self.distance, self.depth = float(distance), depth or segment_depth(surface)
         self.reach = max(self.distance, self.depth)
         self.margin = 0.5 * float(surface.edge_lengths.mean()) if margin is None else float(margin)
-        self.between = touching_bodies("SegmentContact", surface, between)
-        if self.between.diagonal().any():
-            body = surface.names[int(np.argmax(self.between.diagonal()))]
-            raise InvalidSystem(
-                f"SegmentContact: '{body}' is paired with itself. Self-contact is not supported by integrals over "
-                "facets; take BodyContact."
-            )
+        self.between = touching_bodies("SegmentContact", surface, between, self_contact)
         if integrated not in ("finer", "first"):
             raise InvalidSystem(f"SegmentContact: integrated must be one of 'finer', 'first', got {integrated!r}.")
         if integrated == "first" and isinstance(between, str):
@@ -134,6 +134,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         self._beyond = _OVERHANG * shortest * self._facets.outer
         touches = np.flatnonzero(self.between.any(axis=1))
         self._vertices = surface.vertices[np.isin(surface.vertex_bodies, touches)]
+        self._around: NDArray[np.bool_] | None = None  # the nodes whose pairs it has, if not those of all
         self.list_positions = np.empty((0, 3))
         self.empty()
 
@@ -148,6 +149,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         speed: float = 0.0,
         distance: float = 0.0,
         between: str | Sequence[tuple[str, str]] = "all",
+        self_contact: bool = False,
         integrated: Literal["finer", "first"] = "finer",
         depth: float | None = None,
         margin: float | None = None,
@@ -162,8 +164,31 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             At which bodies approach each other, in m/s (`symplex.contact.contact_stiffness`, d̂ being the depth).
         """
         stiffness = contact_stiffness(surface, materials, "penalty", depth or segment_depth(surface), speed)
-        more = {"distance": distance, "between": between, "integrated": integrated, "depth": depth, "margin": margin}
-        return cls(surface, points, stiffness, **more)  # pyright: ignore[reportArgumentType]
+        return cls(
+            surface,
+            points,
+            stiffness,
+            distance=distance,
+            between=between,
+            self_contact=self_contact,
+            integrated=integrated,
+            depth=depth,
+            margin=margin,
+        )
+
+    def renumbered(self, nodes: IntArray, around: NDArray[np.bool_] | None = None) -> SegmentContact:
+        """Return the contact with some nodes alone, all of its faces among them (see `BodyContact.renumbered`)."""
+        few = copy.copy(self)
+        few.surface = self.surface.renumbered(nodes)
+        few._facets = self._facets._replace(nodes=np.searchsorted(nodes, self._facets.nodes).astype(np.int32))
+        few._vertices = np.searchsorted(nodes, self._vertices).astype(np.int32)
+        few._around = None
+        if around is not None:  # of facets that have a node of these in their face, the corners
+            few._around = np.zeros(len(nodes), bool)
+            few._around[few.surface.triangles[around[few._facets.nodes].any(axis=1)]] = True
+        few.list_positions, few._covered = np.empty((0, 3)), ()
+        few.empty()
+        return few
 
     @property
     def possible_nodes(self) -> IntArray:
@@ -174,7 +199,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def find(self, ends: tuple[Array, ...], distance: float) -> None:
         """Let the list be all pairs of facets that may be closer than a distance in m on the way between the ends."""
-        self._list(*faces_near(self.surface, ends, distance, self.between))
+        self._list(*faces_near(self.surface, ends, distance, self.between, self._around))
 
     def empty(self) -> None:
         """Let there be no pairs."""
@@ -184,6 +209,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
     def _list(self, one: IntArray, other: IntArray) -> None:
         """Let these facets [m] and [m] be the pairs."""
         bodies, facets = self.surface.triangle_bodies, self._facets
+        may_touch = ~((bodies[one] == bodies[other]) & self._are_front_and_back(one, other))
+        one, other = one[may_touch], other[may_touch]
         turned = ~self._is_first[bodies[one], bodies[other]]
         first, second = np.where(turned, other, one), np.where(turned, one, other)
         width = facets.nodes.shape[1]
@@ -206,6 +233,23 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
             linear=int(width <= 4),
         )
         self._compose(3, record)
+
+    def _are_front_and_back(self, one: IntArray, other: IntArray) -> NDArray[np.bool_]:
+        """Return which pairs of facets [m] are behind each other at rest, nearer than bodies are thick."""
+        facets = self._facets
+        apart, sizes = facets.centres[other] - facets.centres[one], np.sqrt(facets.areas)
+        behind = (facets.normals[one] * apart).sum(axis=1) < 0.0
+        behind &= (facets.normals[other] * apart).sum(axis=1) > 0.0
+        return behind & (np.linalg.norm(apart, axis=1) < _BEHIND * self.depth + sizes[one] + sizes[other])
+
+    def near(self, ends: tuple[Array, ...]) -> SegmentContact:
+        """Return an energy of all pairs that may act at the positions [n, 3], one or two of them."""
+        return self.complete(ends)
+
+    @property
+    def record(self) -> FacetPairs:
+        """The pairs."""
+        return self._record  # pyright: ignore[reportReturnType]
 
     def _farthest(self, q: Array, at: Array) -> float:
         return farthest_moved(q, self._vertices, at)
@@ -312,7 +356,7 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
 
     def _bodies(self) -> IntArray:
         """Return the bodies [m, 2] of the pairs in the list."""
-        return self.surface.bodies_of(self.nodes[:, [0, self.nodes.shape[1] // 2]])
+        return self.surface.bodies_of(self.nodes[:, [0, -1]])
 
     def _who(self, nodes: IntArray, q: Array) -> str:
         width = len(nodes) // 2
@@ -345,12 +389,8 @@ class SegmentContact(NeighbourListEnergy, KernelEnergy, ContactEnergy):
         energy = self.complete((q,))
         if gradient is None or energy is not self:
             gradient = energy.gradient(q[energy.nodes])
-        pressed = np.zeros((len(q), 2))
-        record = energy.record
-        assert isinstance(record, FacetPairs)
-        segment_loops.add_pressures(np.ascontiguousarray(q, dtype=float), record, pressed)
         gaps = energy._gaps_in_front(q)
-        return SegmentState(self.surface, self.between, self.reach, record, gaps, gradient, pressed)
+        return SegmentState(self.surface, self.between, self.reach, q, energy.record, gaps, gradient)
 
     def nodal_forces(self, q: Array) -> Array:
         """Return the contact forces [n, 3] in N on the nodes at the nodal positions q [n, 3]."""
@@ -372,33 +412,39 @@ class SegmentState:
     surface: Surface
     between: NDArray[np.bool_]  # [bodies, bodies]: which bodies may touch
     farthest: float  # the gap in m that is reported where none is smaller
+    q: Array  # [n, 3]: the nodal positions in m
     pairs: FacetPairs
     gaps: Array  # [m]: the least of each pair in m
     gradient: Array  # [m, k, 3]: ∂φ/∂x of each in N, as it acts
-    pressed: Array  # [n, 2]: what nodes have of forces in N and of areas in m² that are pressed
+
+    def of_some(self, rows: NDArray[np.intp]) -> SegmentState:
+        """Return what there is to report of some of its pairs, by their places."""
+        return replace(self, pairs=self.pairs.chosen(rows), gaps=self.gaps[rows], gradient=self.gradient[rows])
 
     def nodal_forces(self) -> Array:
         """Return the contact forces [n, 3] in N on the nodes."""
-        out = np.zeros((len(self.pressed), 3))
+        out = np.zeros_like(self.q)
         np.subtract.at(out, self.pairs.nodes, self.gradient)
         return out
 
     def nodal_gaps(self) -> Array:
         """Return the least gaps [n] in m of the facets at nodes; `farthest` if none is near."""
-        out = np.full(len(self.pressed), self.farthest)
+        out = np.full(len(self.q), self.farthest)
         corners = np.take_along_axis(self.pairs.nodes, self.pairs.corners, axis=1)
         np.minimum.at(out, corners, self.gaps[:, None])
         return out
 
     def pressures(self) -> Array:
         """Return the pressures [n] in Pa at nodes: means over what is pressed of the facets at each."""
-        force, area = self.pressed.T
+        pressed = np.zeros((len(self.q), 2))
+        segment_loops.add_pressures(np.ascontiguousarray(self.q, dtype=float), self.pairs, pressed)
+        force, area = pressed.T
         return np.divide(force, area, out=np.zeros(len(force)), where=area > 0.0)
 
     def resultants(self) -> dict[tuple[str, str], Array]:
         """Return for each pair of different bodies that may touch the force [3] in N of the second on the first one."""
         width = self.pairs.nodes.shape[1] // 2
-        bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, width]])
+        bodies = self.surface.bodies_of(self.pairs.nodes[:, [0, -1]])
         return resultants_of(self.surface.names, self.between, bodies, -self.gradient[:, :width].sum(axis=1))
 
     def observed(self) -> dict[str, float]:

@@ -6,13 +6,13 @@ from math import factorial
 from typing import Annotated, NamedTuple, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked, described
 from symplex.base.quantities import positive, whole
 from symplex.contact.obstacles import Obstacle
 from symplex.contact.rigid import ObstacleContact, positive_stiffness
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.assembly.nodes import Nodes, distinct_nodes, node_pairs
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.energies.energy import Invariance
@@ -20,7 +20,8 @@ from symplex.fem.energies.energy import Invariance
 _SAMPLES = 2  # of each span of the spline, of which the nearest begins Newton's method
 _ROUND_OFF = 64.0 * np.finfo(float).eps  # of positions
 _SMALL = 1e-9  # of positions, below which an increment is none
-_STEPS, _TOLERANCE = 50, 1e-12  # of Newton's method; of a parameter's range
+_STEPS, _WHOLE, _TOLERANCE = 80, 20, 1e-12  # of Newton's method; of a parameter's range
+_NEAR = 1e-6  # of the extent, along the surface
 _LONGEST = 0.1  # step in parameters, except where a place is farther beyond the edges than that
 
 
@@ -93,6 +94,7 @@ class SplineSurface(Obstacle):
 
     compiled = False
     points: Array
+    extent: float  # in m
 
     def __init__(self, points: ArrayLike, degree: Annotated[int, whole(2, 5)] = 3, flip: bool = False):
         given = np.array(points, dtype=float)
@@ -129,6 +131,7 @@ class SplineSurface(Obstacle):
             at = ", ".join(f"{x:.6g}" for x in patch.S[int(area.argmin())])
             raise InvalidSystem(f"SplineSurface: the surface has no normal at ({at}) m, where points coincide.")
         self._tree = KDTree(patch.S)
+        self.extent = float(np.ptp(given, axis=(0, 1)).max())
 
     def __repr__(self) -> str:
         rows, columns, _ = self.points.shape
@@ -159,7 +162,7 @@ class SplineSurface(Obstacle):
             near[ok] = self._tree.query(places[ok])[1]
             p = self._grid.reshape(-1, 2)[near]
             moving = np.flatnonzero(ok)
-            for _ in range(_STEPS):
+            for k in range(_STEPS):
                 patch = self._patch(p[moving])
                 r = places[moving] - patch.S
                 slope = np.stack([(r * patch.u).sum(axis=1), (r * patch.v).sum(axis=1)], axis=1)
@@ -171,11 +174,12 @@ class SplineSurface(Obstacle):
                 step = np.linalg.solve(matrix, slope[:, :, None])[:, :, 0]
                 beyond = np.abs(p[moving] - np.clip(p[moving], 0.0, 1.0)).max(axis=1, keepdims=True)
                 most = np.maximum(_LONGEST, beyond)
-                step = np.clip(step, -most, most)
+                step = np.clip(step, -most, most) * (1.0 if k < _WHOLE else 0.5)  # of what goes back and forth
                 p[moving] += step
                 moving = moving[np.abs(step).max(axis=1) > _TOLERANCE]
                 if not len(moving):
                     break
+            self._require_closest(places, p, moving)
             patch = self._patch(p)
             across = np.cross(patch.u, patch.v) * (-1.0 if self.flip else 1.0)
             n = across / np.linalg.norm(across, axis=1, keepdims=True)
@@ -185,6 +189,22 @@ class SplineSurface(Obstacle):
             turn = np.linalg.solve(metric - g[:, None, None] * bent, J.swapaxes(1, 2))
             H = -J @ np.linalg.solve(metric, bent @ turn)
         return Closest(patch.S, g, n, 0.5 * (H + H.swapaxes(1, 2)), p)
+
+    def _require_closest(self, places: Array, p: Array, moving: NDArray[np.intp]) -> None:
+        """Raise `StepFailed` if one of some places is not opposite to its point to the precision that matters."""
+        patch = self._patch(p[moving])
+        r = places[moving] - patch.S
+        off = [(r * u).sum(axis=1) / np.linalg.norm(u, axis=1) for u in (patch.u, patch.v)]
+        across = np.cross(patch.u, patch.v) * (-1.0 if self.flip else 1.0)
+        # Of places farther off on the free side the gap does not matter.
+        near = (r * across).sum(axis=1) < 0.25 * self.extent * np.linalg.norm(across, axis=1)
+        far = near & (np.abs(off).max(axis=0) > _NEAR * self.extent)
+        if far.any():
+            at = ", ".join(f"{x:.6g}" for x in places[moving[np.argmax(far)]])
+            raise StepFailed(
+                f"SplineSurface: no nearest point to ({at}) m is found after {_STEPS} corrections. Try a smaller step, "
+                "or a surface of which nodes stay nearer than its radius of curvature."
+            )
 
     def _patch(self, p: Array) -> _Patch:
         """Return the surface at parameters [m, 2], beyond 0 … 1 along its tangents."""
@@ -314,7 +334,7 @@ class SplineContact(ObstacleContact):
         middle = self.obstacle.closest(0.5 * (d0 + d1))
         delta, change = d1 - d0, g1 - g0
         size = (delta**2).sum(axis=1)
-        moves = size > (_SMALL * np.abs(d1).max(initial=0.0)) ** 2
+        moves = size > (_SMALL * np.maximum(np.abs(d1).max(axis=1), self.obstacle.extent)) ** 2
         size = np.where(moves, size, 1.0)
         left = change - (middle.normals * delta).sum(axis=1)
         # Of third order in the increment; where that is round-off it would be noise over a small number.

@@ -12,11 +12,11 @@ from symplex.errors import InvalidSystem
 
 
 def touching_bodies(
-    who: str, surface: Surface, between: str | Sequence[tuple[str, str]], self_contact: bool | None = None
+    who: str, surface: Surface, between: str | Sequence[tuple[str, str]], self_contact: bool
 ) -> NDArray[np.bool_]:
     """Return which bodies may touch [bodies, bodies], symmetric; see `symplex.contact.bodies.BodyContact`.
 
-    For a contact that is named in messages, None if it has no ``self_contact``.
+    For a contact that is named in messages.
 
     Raises
     ------
@@ -39,8 +39,10 @@ def touching_bodies(
         alone = np.ones(count, bool) if count == 1 else touches.any(axis=1)
         touches |= np.diag(alone)
     if not touches.any():
-        alone = "" if self_contact is None else ", or let a single body be in contact with itself (self_contact=True)"
-        raise InvalidSystem(f"{who}: no bodies may touch. Name pairs of them{alone}.")
+        raise InvalidSystem(
+            f"{who}: no bodies may touch. Name pairs of them, or let a single body be in contact with itself "
+            "(self_contact=True)."
+        )
     for body in np.flatnonzero(np.diag(touches)).tolist():
         surface.require_volume(body)
     return touches

@@ -19,11 +19,9 @@ def _take_beam_section(reading: Reading, block: Block) -> None:
     kind = next((short for short in _KINDS if len(short) > 1 and kind.startswith(short)), kind)  # RECTANGULAR …
     if kind not in _KINDS:
         raise UnsupportedKeyword(f"sections '{kind}' are not supported; {', '.join(_KINDS)} are")
-    for name in ("OFFSET1", "OFFSET2"):
-        if reals(block.parameters.get(name) or "0")[0]:
-            raise UnsupportedKeyword(f"beams with {name} from the line of their nodes are not supported")
+    along_1, along_2 = (reals(block.parameters.get(name) or "0")[0] for name in ("OFFSET1", "OFFSET2"))
     dimensions, first = _lines(block, 2)
-    _add(reading, block, kind, tuple(dimensions), first, block.parameter("MATERIAL"))
+    _add(reading, block, kind, tuple(dimensions), first, block.parameter("MATERIAL"), offsets=(along_1, along_2))
 
 
 def _take_general_section(reading: Reading, block: Block) -> None:
@@ -60,28 +58,29 @@ def _add(
     material: str,
     moduli: tuple[float, float] | None = None,
     density: float | None = None,
+    offsets: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     elements = block.parameter("ELSET")
     if block.placement is not None:
         elements = of_instance(elements, block.placement)
     where = reading.where(block)
-    reading.deck.beams.append(BeamSection(elements, kind, values, first, material, moduli, density, where))
+    reading.deck.beams.append(BeamSection(elements, kind, values, first, material, moduli, density, where, offsets))
 
 
 BEAM_KEYWORDS = {
     "BEAMSECTION": Keyword(
         _take_beam_section,
         ("ELSET", "MATERIAL", "SECTION", "OFFSET1", "OFFSET2"),
-        "RECT, CIRC (also an ellipse), PIPE, BOX (one thickness), I (symmetric): `section` of `[[beam]]`, with the "
-        "direction 1 below it",
+        "RECT, CIRC (also an ellipse), PIPE, BOX, I (symmetric): `section` of `[[beam]]`, with the direction 1 below "
+        "it; an offset, in parts of the dimensions, is the same for all beams of a deck",
         "before steps",
-        Once("section of beams", "ELSET"),
+        Once("section of beams", "ELSET", repeats=True),
     ),
     "BEAMGENERALSECTION": Keyword(
         _take_general_section,
         ("ELSET", "SECTION", "DENSITY"),
         "GENERAL with I12 = 0: `section` of `[[beam]]` by its numbers, all of whose area carries shear",
         "before steps",
-        Once("section of beams", "ELSET"),
+        Once("section of beams", "ELSET", repeats=True),
     ),
 }

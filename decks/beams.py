@@ -9,30 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symplex.decks.beam_keywords import BEAMS
-from symplex.decks.deck import BeamSection, Deck, Step
-from symplex.decks.geometry import DeckGeometry
+from symplex.decks.deck import BeamSection
 from symplex.decks.material_tables import density_of
 from symplex.decks.reading import UnsupportedKeyword
-from symplex.decks.units import Units
+from symplex.decks.stepping import OfStep
 
 Table = dict[str, Any]
 _SAME = 1e-9  # by which part numbers and directions may differ that are one
 
 
-class BeamTables:
-    """Writes the table of beams.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    """
-
-    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+class BeamTables(OfStep):
+    """Writes the table of beams."""
 
     def table(self, name: str, mesh: str) -> Table:
         """Return the table ``[[beam]]`` of a name and a file, with a part for each other section or direction.
@@ -46,18 +33,41 @@ class BeamTables:
         numbers = np.concatenate([[number] for number, kind, _ in geometry.discrete() if kind in BEAMS]).astype(
             np.int64
         )
-        taken = np.zeros(len(numbers), int)
+        has_one = np.zeros(len(numbers), bool)
         kinds: list[tuple[Table, list[int]]] = []
         for section in self._deck.beams:
             inside = np.isin(numbers, geometry.elements([section.elements]))
-            taken += inside
-            for up, members in self._directions(section, numbers[inside]):
+            has_one |= inside
+            for up, members in self._directions(section, numbers[inside]) if inside.any() else ():
                 kinds.append(({"up": up, **self._section(section)}, members))
-        if (taken != 1).any():
-            at = int(np.argmax(taken != 1))
-            raise UnsupportedKeyword(f"element {numbers[at]} has {'two sections' if taken[at] else 'no section'}")
+        if not has_one.all():
+            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
         (first, _), *others = kinds
-        return self._units.of_file(name, mesh) | first | geometry.with_parts(["line"], "beams", others)
+        shift = self.shift() * self._units.length
+        moved = {"translate": shift.tolist()} if shift.any() else {}
+        return self._units.of_file(name, mesh) | moved | first | geometry.with_parts(["line"], "beams", others)
+
+    def shift(self) -> NDArray[np.float64]:
+        """Return the vector from the nodes of the deck to the centroids of beams, the same for all, in its length.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If it is not the same for all.
+        """
+        points, found = self._geometry.mesh.points, list[NDArray[np.float64]]()
+        for section in self._deck.beams:
+            requested = {*self._geometry.elements([section.elements]).tolist()}
+            off = _centroid(section)
+            for _, _, (a, b) in (row for row in self._geometry.discrete() if row[0] in requested):
+                t = (points[b] - points[a]) / np.linalg.norm(points[b] - points[a])
+                one = np.array(section.first) - (np.array(section.first) @ t) * t
+                one /= max(np.linalg.norm(one), 1e-300)
+                found.append(off[0] * one + off[1] * np.cross(t, one))
+        shifts = np.array(found).reshape(-1, 3)
+        if len(shifts) and np.ptp(shifts, axis=0).max() > _SAME * max(np.abs(shifts).max(), 1e-300):
+            raise UnsupportedKeyword("beams whose centroids are off their nodes by different vectors are not supported")
+        return shifts[0] if len(shifts) else np.zeros(3)
 
     def _directions(self, section: BeamSection, numbers: NDArray[np.int64]) -> Iterable[tuple[list[float], list[int]]]:
         """Yield directions for axis 1 of the sections of members, with the numbers of these.
@@ -128,12 +138,58 @@ def _shape(kind: str, values: list[float]) -> Table:
         return {"kind": "circle", "radius": 0.5 * values[0]} if _alike(values[:2]) else _ellipse(*values[:2])
     if kind == "BOX":
         if not _alike(values[2:6]):
-            raise UnsupportedKeyword("boxes with walls of different thickness are not supported")
+            return _box(*values[:6])
         return {"kind": "box", "height": values[0], "width": values[1], "thickness": values[2]}
     origin, height, lower, upper, below, above, web = values[:7]
     if not (_alike([lower, upper]) and _alike([below, above]) and _alike([2.0 * origin, height])):
         raise UnsupportedKeyword("sections I with two different flanges, or away from their nodes, are not supported")
     return {"kind": "i", "height": height, "width": upper, "web": web, "flange": above}
+
+
+def _centroid(section: BeamSection) -> tuple[float, float]:
+    """Return where the centroid of a section is along 1 and 2, from the nodes, in the deck's length."""
+    off_1, off_2 = section.offsets
+    sizes = (section.values[:2] * 2)[:2] if section.kind else (0.0, 0.0)
+    if section.kind in ("PIPE", "CIRC") and (section.kind == "PIPE" or len(section.values) == 1):
+        sizes = (2.0 * section.values[0],) * 2
+    if section.kind == "I" and (off_1 or off_2):
+        raise UnsupportedKeyword("sections I with an offset are not supported")
+    off = -np.array([off_1 * sizes[0], off_2 * sizes[1]])
+    if section.kind == "BOX":
+        _shape("BOX", [*section.values])  # which refuses what is none
+        a, b, t1, t2, t3, t4 = section.values[:6]
+        hollow = (a - t1 - t3) * (b - t2 - t4)
+        off -= 0.5 * hollow / (a * b - hollow) * np.array([t3 - t1, t4 - t2])
+    return float(off[0]), float(off[1])
+
+
+def _box(a: float, b: float, t1: float, t2: float, t3: float, t4: float) -> Table:
+    """Return a hollow rectangle, a × b along 1 and 2, with walls on the sides 1, 2, −1, −2; torsion by Bredt.
+
+    That of open walls is added, for very thin ones. Moments are about the centroid, of the outer less the inner
+    rectangle; shear along each axis is carried by the walls along it, and its centre is taken at the centroid.
+    """
+    if not (min(t1, t2, t3, t4) > 0.0 and t1 + t3 < a and t2 + t4 < b):
+        raise UnsupportedKeyword("walls of a box must be positive and leave a hollow")
+    if not (_alike([t1, t3]) or _alike([t2, t4])):
+        raise UnsupportedKeyword("boxes without an axis of symmetry, whose principal axes are oblique")
+    inner = a - t1 - t3, b - t2 - t4
+    hollow, at = inner[0] * inner[1], (0.5 * (t3 - t1), 0.5 * (t4 - t2))
+    area = a * b - hollow
+    about_1, about_2 = (
+        (full * size**3 - width * height**3) / 12.0 - hollow * off**2 * (1.0 + hollow / area)
+        for full, size, width, height, off in ((a, b, *inner, at[1]), (b, a, *inner[::-1], at[0]))
+    )
+    along_1, along_2 = a - 0.5 * (t1 + t3), b - 0.5 * (t2 + t4)
+    return {
+        "area": area,
+        "I1": about_1,
+        "I2": about_2,
+        "J": 4.0 * (along_1 * along_2) ** 2 / (along_2 / t1 + along_2 / t3 + along_1 / t2 + along_1 / t4)
+        + (along_2 * (t1**3 + t3**3) + along_1 * (t2**3 + t4**3)) / 3.0,
+        "k1": a * (t2 + t4) / area,
+        "k2": b * (t1 + t3) / area,
+    }
 
 
 def _ellipse(along_1: float, along_2: float) -> Table:

@@ -13,6 +13,7 @@ from symplex.decks.material_tables import material_table, require_constants
 from symplex.decks.mesh_keywords import FORMULATIONS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.stepping import OfStep
 from symplex.decks.units import Units
 from symplex.fem.solids.plastic import LOCKING
 
@@ -26,18 +27,11 @@ _OF_METALS = dict.fromkeys(("C3D6", "C3D6H", "C3D8", "C3D8I", "C3D8H"), "mean-di
 )
 
 
-class BodyTables:
+class BodyTables(OfStep):
     """Writes the bodies of one step.
 
     Parameters
     ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups.
-    step : Step
-    units : Units
-    mesh : str
-        The file of the mesh.
     large : bool
         Whether displacements may be large.
     parts : Parts
@@ -59,9 +53,8 @@ class BodyTables:
         flows: bool,
         with_others: bool = False,
     ):
-        self._with_others = with_others
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        self._file, self._large, self._parts, self._flows = mesh, large, parts, flows
+        super().__init__(deck, geometry, step, units, mesh)
+        self._large, self._parts, self._flows, self._with_others = large, parts, flows, with_others
 
     @property
     def _sections(self) -> list[Section]:
@@ -83,25 +76,9 @@ class BodyTables:
                 raise UnsupportedKeyword(f"the material '{material.name}' has no density")
 
     def _check_sections(self) -> None:
-        """Raise UnsupportedKeyword if solid elements have no section, or several with different materials."""
-        geometry = self._geometry
-        numbers = np.sort(geometry.solids)
-        of_element = np.full(len(numbers), -1)
-        materials: list[tuple[str, str]] = []
-        for section in self._sections:
-            key = section.material.upper(), section.orientation
-            if key not in materials:
-                materials.append(key)
-            inside = np.isin(numbers, geometry.elements([section.elements]))
-            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != materials.index(key)))
-            if len(others):
-                one, other = materials[of_element[others[0]]], key
-                raise UnsupportedKeyword(
-                    f"element {numbers[others[0]]} has two sections, of "
-                    + " and ".join(f"'{name}'" + (f" along '{axes}'" if axes else "") for name, axes in (one, other))
-                )
-            of_element[inside] = materials.index(key)
-        without = numbers[of_element < 0]
+        """Raise UnsupportedKeyword if solid elements have no section."""
+        of_sections = [self._geometry.elements([section.elements]) for section in self._sections]
+        without = np.setdiff1d(self._geometry.solids, np.concatenate([[], *of_sections]).astype(np.int64))
         if len(without):
             more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
             raise UnsupportedKeyword(f"element {without[0]} has no section{more}")

@@ -74,7 +74,10 @@ def _take_sector(reading: Reading, block: Block) -> None:
     if len(values) < 6 or not count.isdecimal() or int(count) < 2:
         raise ValueError("a *CYCLIC SYMMETRY MODEL has no number N of sectors, or no two points of an axis")
     a, b = (values[0], values[1], values[2]), (values[3], values[4], values[5])
-    reading.deck.sector = Sector(int(count), a, b)
+    sector = Sector(int(count), a, b)
+    if reading.deck.sector not in (None, sector):
+        raise UnsupportedKeyword("parts with other numbers of sectors, or another axis, are not supported")
+    reading.deck.sector = sector
 
 
 def _take_diameters(reading: Reading, block: Block) -> None:
@@ -175,9 +178,9 @@ CONSTRAINT_KEYWORDS = {
     "CYCLICSYMMETRYMODEL": Keyword(
         _take_sector,
         ("N", "NGRAPH", "TIE", "ELSET"),
-        "of one *TIE or several with `CYCLIC SYMMETRY`: `[[constraint]]`, in static steps and frequencies",
+        "of one *TIE or several with `CYCLIC SYMMETRY`: `[[constraint]]`; in static steps and motions all sectors move "
+        "alike",
         _MODEL,
-        Once("cyclic symmetry"),
     ),
     "SELECTCYCLICSYMMETRYMODES": Keyword(
         _take_diameters,
@@ -204,7 +207,8 @@ CONSTRAINT_KEYWORDS = {
     "KINEMATIC": Keyword(
         _take_kinematic,
         (),
-        "of a coupling, without `NLGEOM`: nodes move with the reference node as a rigid body",
+        "of a coupling: nodes move with the reference node as a rigid body; with `NLGEOM` solids with a node of a beam "
+        "or shell (`[[coupling]]`), others without rotation",
         _MODEL,
     ),
 }

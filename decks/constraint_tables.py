@@ -152,7 +152,8 @@ class ConstraintTables:
             used |= {
                 (n, k) for _, pairs, _ in self._discrete.dashpots for pair in pairs for n in pair for k in range(3)
             }
-        free = {node: "".join(a for i, a in enumerate(_AXES) if (node, i) not in used) for node in self.loose}
+        loose = [node for node in self.loose if node not in self._rows.followers]
+        free = {node: "".join(a for i, a in enumerate(_AXES) if (node, i) not in used) for node in loose}
         return [{"body": self._name(node), "components": axes} for node, axes in free.items() if axes]
 
     def tables(self, young: float | None, static: bool) -> list[Table]:
@@ -223,6 +224,16 @@ class ConstraintTables:
         if not total.any():
             raise UnsupportedKeyword("a pretension section of a surface of nodes, or of no direction, needs a normal")
         return (total / np.linalg.norm(total)).tolist()
+
+    def couplings(self) -> list[Table]:
+        """Return tables ``[[coupling]]`` of points that move with nodes of beams and shells."""
+        found: list[Table] = []
+        for point, node in self._rows.followers.items():
+            to = self._place(node)
+            found.append(
+                {"name": f"arm_{len(found) + 1}", "body": self._name(point), "to": to["body"], "to_group": to["group"]}
+            )
+        return found
 
     def springs(self) -> list[Table]:
         """Return tables ``[[spring]]`` of springs that may turn."""

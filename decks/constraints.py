@@ -57,7 +57,7 @@ def rows_of(
     MeshError
         If a set is not there.
     """
-    rows = Rows(layered=bool(deck.linked), means=_means(deck, geometry), framed={*framed})
+    rows = Rows(len(geometry.mesh.points), layered=bool(deck.linked), means=_means(deck, geometry), framed={*framed})
     for node, mean in rows.means.items():
         if mean.is_node:
             for i in range(3):
@@ -80,7 +80,7 @@ def rows_of(
             )
         add_multi_point(rows, constraint, geometry)
     for distributed in deck.distributed:
-        if nonlinear:
+        if nonlinear and not distributed.of_element:
             raise UnsupportedKeyword(
                 "couplings that distribute forces are known for small rotations only, without NLGEOM"
             )

@@ -26,6 +26,10 @@ def _take_pair(reading: Reading, block: Block) -> None:
 
 
 def _take_interaction(reading: Reading, block: Block) -> None:
+    if block.lines:  # how thick plane bodies are, which their sections say
+        (thickness,) = fields(single_line(block), 1)
+        if real(thickness) != 1.0:
+            raise UnsupportedKeyword(f"an out-of-plane thickness of {thickness} is not supported")
     reading.interaction = reading.deck.interactions[block.parameter("NAME").upper()] = Interaction()
 
 
@@ -71,7 +75,7 @@ CONTACT_KEYWORDS = {
         "before steps",
     ),
     "SURFACEINTERACTION": Keyword(
-        _take_interaction, ("NAME",), "", "before steps", Once("surface interaction", "NAME"), False
+        _take_interaction, ("NAME",), "", "before steps", Once("surface interaction", "NAME")
     ),
     "SURFACEBEHAVIOR": Keyword(
         _take_behaviour,

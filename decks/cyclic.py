@@ -27,7 +27,7 @@ def diameter_of(deck: Deck, step: Step) -> int | None:
     Raises
     ------
     UnsupportedKeyword
-        If it has several, or moves.
+        If it has several.
     """
     if not any(tie.cyclic for tie in deck.ties):
         return None
@@ -35,10 +35,8 @@ def diameter_of(deck: Deck, step: Step) -> int | None:
         raise UnsupportedKeyword("a *TIE with CYCLIC SYMMETRY has no *CYCLIC SYMMETRY MODEL")
     if step.procedure == "buckle":
         raise UnsupportedKeyword("buckling of one sector of a structure with cyclic symmetry is not supported")
-    if step.procedure == "static":
+    if step.procedure != "frequency":  # all sectors move alike
         return 0
-    if step.procedure != "frequency":
-        raise UnsupportedKeyword("motions of one sector of a structure with cyclic symmetry are not supported")
     if step.diameters is None:
         raise UnsupportedKeyword("frequencies of a sector need *SELECT CYCLIC SYMMETRY MODES")
     first, last = step.diameters

@@ -162,7 +162,8 @@ class Section(NamedTuple):
 class BeamSection(NamedTuple):
     """The section of beams: a kind with dimensions in the order of the deck, or "" with A, I11, I22, J and moduli E, G.
 
-    ``first`` is the direction 1 of the section.
+    ``first`` is the direction 1 of the section, ``offsets`` are of the nodes from its middle along 1 and 2, in parts of
+    its dimensions.
     """
 
     elements: str
@@ -173,6 +174,7 @@ class BeamSection(NamedTuple):
     moduli: tuple[float, float] | None
     density: float | None
     where: Where
+    offsets: tuple[float, float] = (0.0, 0.0)
 
 
 class Axes(NamedTuple):

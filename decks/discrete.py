@@ -140,8 +140,6 @@ def _add_bars(
                 "a scenario has them"
             )
         for number, _, nodes in bars:
-            if number in reported:
-                raise UnsupportedKeyword(f"element {number} has two sections")
             reported.add(number)
             pair = nodes[0], nodes[1]
             axis, length = _axis(geometry, pair, number), geometry.length(pair)

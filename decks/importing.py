@@ -19,7 +19,7 @@ from symplex.decks.deck import NOWHERE, Deck, MaterialData, Missed, Step
 from symplex.decks.flat import layered
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.keywords import KEYWORDS
-from symplex.decks.layers import blocks_of as blocks_of_elements
+from symplex.decks.layers import blocks_of as blocks_of_elements, with_last_sections
 from symplex.decks.mesh_keywords import SHELLS
 from symplex.decks.parts import Parts
 from symplex.decks.reading import Reading, UnsupportedKeyword
@@ -212,7 +212,7 @@ def _attempt(reading: Reading, system: Units, strict: bool, of_structures: bool)
     deck, name = reading.deck, reading.path.name
     try:
         if of_structures:
-            geometry = structure_geometry(deck, reading.mesh.numbered, name)
+            geometry = structure_geometry(deck, with_last_sections(deck, reading.mesh.numbered), name)
         else:
             geometry = adjusted(deck, DeckGeometry.of(_with_solids(reading), name))
     except MeshError as error:
@@ -387,7 +387,7 @@ def _try(
 
 def _with_solids(reading: Reading) -> Numbered:
     """Return the mesh with solid elements for flat ones and shells; if these cannot be, note it, and leave them."""
-    deck, numbered = reading.deck, reading.mesh.numbered
+    deck, numbered = reading.deck, with_last_sections(reading.deck, reading.mesh.numbered)
     for name, (_, table) in blocks_of_elements(numbered):
         numbered.nodes.places(table[:, 1:], f"an element {name}")
     try:

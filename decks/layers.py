@@ -85,6 +85,24 @@ class Members:
         return [int(name)] if is_number(name) else sets.get(name, np.empty(0, np.int64)).tolist()
 
 
+def with_last_sections(deck: Deck, numbered: Numbered) -> Numbered:
+    """Let each element have the last of its sections only, as CalculiX does, which is noted: others get new sets."""
+    members, sets = Members(numbered), {**numbered.element_sets}
+    for sections in (deck.sections, deck.beams):
+        taken: set[int] = set()
+        for k, section in reversed([*enumerate(sections)]):
+            own = members.elements(section.elements)
+            left = [number for number in own if number not in taken]
+            taken.update(own)
+            if len(left) < len(own):
+                remark = f"{section.where}: elements of '{section.elements}' have later sections, which count"
+                deck.remarks += [] if remark in deck.remarks else [remark]
+                name = f"section_{section.where.line}"
+                sets[name] = np.array(left, np.int64)
+                sections[k] = section._replace(elements=name)
+    return numbered._replace(element_sets=sets)
+
+
 class Thickness:
     """How thick elements are: by their section, or where that says so by their nodes."""
 

@@ -161,12 +161,15 @@ def _take_initial(reading: Reading, block: Block) -> None:
         reading.keep_without_name("temperature", block)
         reading.deck.initial_temperatures += [NodeTemperature(*_temperature(line)) for line in block.lines]
         return
-    if kind != "VELOCITY":
+    still = kind == "DISPLACEMENT" and not any(real(fields(line, 3)[2] or "0") for line in block.lines)
+    if kind != "VELOCITY" and not still:
         raise UnsupportedKeyword(f"initial conditions with TYPE='{kind}' are not supported")
     for line in block.lines:
         nodes, component, value = fields(line, 3)
         if not 1 <= direction(component) <= 3:
             raise UnsupportedKeyword(f"degree of freedom {component} is not supported")
+        if still:
+            continue
         reading.deck.velocities.append(NodeVelocity(nodes, int(component) - 1, real(value)))
 
 
@@ -213,7 +216,8 @@ LOAD_KEYWORDS = {
     "INITIALCONDITIONS": Keyword(
         _take_initial,
         ("TYPE",),
-        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE: those without thermal strains",
+        "VELOCITY: `[[velocity]]`, at most 300 different ones; TEMPERATURE: those without thermal strains; "
+        "DISPLACEMENT of 0",
         "before or in steps",
     ),
     "TEMPERATURE": Keyword(

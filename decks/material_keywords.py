@@ -374,7 +374,7 @@ def _turned(axes: Axes, axis: int, degrees: float) -> Axes:
 
 _MODEL = "before steps"
 _ELASTICITY = Once("elasticity", owner="material")
-_SECTION = Once("section", "ELSET")
+_SECTION = Once("section", "ELSET", repeats=True)
 _OF_SHELLS = (
     "ELSET", "MATERIAL", "NODALTHICKNESS", "OFFSET", "COMPOSITE", "ORIENTATION", "SYMMETRIC", "SECTIONINTEGRATION",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What acts along static steps whose state at the end depends on all before: of metal that flows, friction, locks."""
+"""What acts along steps whose state at the end depends on all before: of metal that flows, friction, locks, motions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Stretch(NamedTuple):
 
 
 class Path:
-    """The static steps up to one, as one slow motion, with what acts as amplitudes over its time.
+    """The steps up to one, as one slow motion or as stages, with what acts as amplitudes over its time.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class Path:
         What acts, each with an amplitude of the whole path.
     locked : dict of (node, component) to float
         What is held where it has come to, and the times from which it is.
+    released : dict of (node, component) to float
+        What is held where it is at the start, and the times until which it is.
 
     Raises
     ------
@@ -57,8 +59,10 @@ class Path:
         self.amplitudes: dict[str, Amplitude] = {}
         self._stretches: list[_Stretch] = []
         begins = before = 0.0
+        kinds = {"static", *(one.procedure for one in deck.steps[:number] if deck.steps[number - 1].is_motion)}
+        kinds -= {"frequency", "buckle"}
         for step in deck.steps[:number]:
-            if step.procedure == "static" and (not step.perturbation or step.number == number):
+            if step.procedure in kinds and (not step.perturbation or step.number == number):
                 self._stretches.append(_Stretch(step, begins, before, acting_to(step.number)))
                 begins += step.period
             if not step.perturbation and step.procedure != "frequency":
@@ -72,8 +76,15 @@ class Path:
             raise UnsupportedKeyword("nodes are locked in a step that is not static")
         self.locked = {dof: begins_of[step] for dof, step in locked.items()}
         supports = [stretch.acts.supports for stretch in self._stretches]
-        if any({*one} != {*supports[-1]} for one in supports):
-            raise UnsupportedKeyword("earlier steps, on which its state depends, hold other nodes")
+        self.released: dict[tuple[int, int], float] = {}
+        for stretch, given, later in zip(self._stretches, supports, supports[1:], strict=False):
+            gone = {*given} - {*later}
+            if any(given[dof].value for dof in gone) or {*later} - {*given}:
+                raise UnsupportedKeyword(
+                    "a later step, whose state depends on earlier ones, holds other nodes, or releases what moves"
+                )
+            self.released |= dict.fromkeys(gone, stretch.begins + stretch.step.period)
+        supports = [{dof: one[dof] for dof in supports[-1]} for one in supports]
         if any(value.is_velocity for one in supports for value in one.values()):
             raise UnsupportedKeyword("supports with velocities are known in motions only")
         self.acts = Acting(

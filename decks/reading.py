@@ -77,11 +77,14 @@ class Once(NamedTuple):
         Whose value names it; none of what belongs to an ``owner``.
     owner : str
         The attribute of `Reading` that has it.
+    repeats : bool
+        Whether it may be defined again.
     """
 
     what: str
     parameter: str = ""
     owner: str = ""
+    repeats: bool = False
 
 
 class Coupled(NamedTuple):
@@ -181,7 +184,7 @@ class Reading:
         name = block.parameters.get(once.parameter, "")
         within = block.placement.name if block.placement is not None else ""
         key = (once.what, id(owner), name.upper(), within)
-        if key in self._defined:
+        if key in self._defined and not once.repeats:
             named = f" '{name}'" if name else f" of the {once.owner}" if once.owner else ""
             raise UnsupportedKeyword(f"there is a second {once.what}{named}; the first is in {self._defined[key]}")
         self._defined[key] = self.where(block)

@@ -112,8 +112,7 @@ def _turning_node(rows: Rows, reference: int, place: Array, geometry: DeckGeomet
     if reference in rows.framed:
         turning = rows.turning[reference] = rotation_of(reference)
         return turning
-    turning = rows.turning[reference] = len(geometry.mesh.points) + len(rows.turns)
-    rows.turns[turning] = place
+    turning = rows.turning[reference] = rows.add_point(place)
     return turning
 
 

@@ -24,12 +24,14 @@ class Rows:
 
     Attributes
     ----------
+    count : int
+        How many nodes the deck has.
     factors : list of dict of (node, component) to float
         The largest of displacements in each is 1 in size.
     values : list of float
     turns : dict of int to Array
-        Nodes that the deck does not have, whose displacements are the rotations of rigid nodes: their places, those of
-        the nodes that turn.
+        Nodes that the deck does not have: places of those whose displacements are the rotations of rigid nodes, or
+        that move as supports say, or with nodes of beams and shells.
     turning : dict of int to int
         The node whose displacements are the rotations of a reference node.
     local : dict of int to float64 [3, 3]
@@ -38,6 +40,8 @@ class Rows:
         The nodes of shells, whose motion is a mean of that of others.
     doubled : bool
         Whether there is a second body, with the imaginary parts of displacements.
+    followers : dict of int to int
+        Points at a distance from nodes of beams and shells that move with these, which equations and forces have.
     layered : bool
         Whether nodes of a layer of elements, which may be thin, follow each other.
     framed : set of int
@@ -45,12 +49,14 @@ class Rows:
         `rotation_of` one.
     """
 
+    count: int = 0
     factors: list[dict[Dof, float]] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     turns: dict[int, Array] = field(default_factory=dict)
     turning: dict[int, int] = field(default_factory=dict)
     local: dict[int, Array] = field(default_factory=dict)
     means: dict[int, MeanNode] = field(default_factory=dict)
+    followers: dict[int, int] = field(default_factory=dict)
     doubled: bool = False
     layered: bool = False
     framed: set[int] = field(default_factory=set)
@@ -96,10 +102,25 @@ class Rows:
             return node, component
         return (self.turning[node], component - TURNS) if node in self.turning else None
 
+    def add_point(self, place: Array) -> int:
+        """Return a new node at a place."""
+        new = self.count + len(self.turns)
+        self.turns[new] = place
+        return new
+
+    def follow(self, node: int, place: Array) -> int:
+        """Return a point at a place that moves with a node of a beam or shell."""
+        for known, on in self.followers.items():
+            if on == node and (self.turns[known] == place).all():
+                return known
+        new = self.add_point(place)
+        self.followers[new] = node
+        return new
+
     @property
     def nodes(self) -> set[int]:
         """All nodes that are in an equation."""
-        return {node for row in self.factors for node, _ in row}
+        return {node for row in self.factors for node, _ in row} | {*self.followers}
 
 
 def rotation_of(node: int) -> int:

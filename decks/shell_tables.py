@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.decks.deck import NOWHERE, Deck, MaterialData, Section, Step
-from symplex.decks.geometry import DeckGeometry
+from symplex.decks.deck import MaterialData, Section
 from symplex.decks.material_tables import ANY_DENSITY, density_of, require_constants
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.state import directions, oriented
-from symplex.decks.units import Units
+from symplex.decks.stepping import OfStep
 
 Table = dict[str, Any]
 FACES = ("quad", "triangle")
@@ -24,20 +23,8 @@ _ACROSS = 0.1  # degrees between x and a normal, from which on x gives the direc
 _NEAREST = 0.70  # cosine of the angle between a normal and the axis of an orientation that is across the shell
 
 
-class ShellTables:
-    """Writes the table of shells.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    """
-
-    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
+class ShellTables(OfStep):
+    """Writes the table of shells."""
 
     def table(self, name: str, mesh: str) -> Table:
         """Return the table ``[[shell]]`` of a name and a file, with a part for what differs.
@@ -91,8 +78,7 @@ class ShellTables:
         geometry = self._geometry
         blocks = geometry.cells(FACES).values()
         numbers = np.concatenate([numbers for numbers, _ in blocks])
-        of_element = np.full(len(numbers), -1)
-        known: list[Section] = []  # by what they say
+        has_one = np.zeros(len(numbers), bool)
         found: list[tuple[Section, float, NDArray[np.int64]]] = []
         for section in self._deck.sections:
             inside = np.isin(numbers, geometry.elements([section.elements]))
@@ -102,18 +88,10 @@ class ShellTables:
                 raise UnsupportedKeyword(
                     f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION"
                 )
-            alike = section._replace(elements="", where=NOWHERE)
-            if alike not in known:
-                known.append(alike)
-            others = np.flatnonzero(inside & (of_element >= 0) & (of_element != known.index(alike)))
-            if len(others):
-                raise UnsupportedKeyword(f"element {numbers[others[0]]} has two sections")
-            new = inside & (of_element < 0)
-            of_element[new] = known.index(alike)
-            if new.any():
-                found += self._by_thickness(section, numbers[new])
-        if (of_element < 0).any():
-            raise UnsupportedKeyword(f"element {numbers[int(np.argmax(of_element < 0))]} has no section")
+            has_one |= inside
+            found += self._by_thickness(section, numbers[inside])
+        if not has_one.all():
+            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
         return found
 
     def _by_thickness(

@@ -70,6 +70,8 @@ def _take_static(reading: Reading, block: Block) -> None:
 def _take_dynamic(reading: Reading, block: Block) -> None:
     explicit = block.parameters.get("EXPLICIT")
     step = _begin(reading, "dynamic" if explicit is None else "explicit")
+    if "NLGEOM" in block.parameters and not step.nonlinear:
+        raise UnsupportedKeyword("NLGEOM is a parameter of *STEP, which does not have it")
     if step.perturbation:
         raise UnsupportedKeyword("dynamics as a perturbation is not supported")
     if "ALPHA" in block.parameters:
@@ -160,7 +162,7 @@ STEP_KEYWORDS = {
     ),
     "DYNAMIC": Keyword(
         _take_dynamic,
-        (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF"),
+        (*_SOLVING, "ALPHA", "EXPLICIT", "NOHAF", "NLGEOM"),
         '`kind = "hht"` with the same step, consistent masses; `EXPLICIT`: `kind = "newmark"`, lumped masses, with '
         "`[mass_scaling]` if a third number is given",
         _STEP,

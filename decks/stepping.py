@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
-from symplex.decks.deck import Deck, MaterialData, Step
+from symplex.decks.deck import Deck, Step
+from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
 
@@ -46,6 +46,12 @@ def run_of(step: Step, units: Units) -> tuple[Table, Table]:
     return {"kind": "energy-momentum", "dt": duration}, {"duration": duration, "frames": 1, "samples": 1}
 
 
+def stage_of(step: Step, units: Units) -> Table:
+    """Return the table ``[[stage]]`` of a step."""
+    integrator, run = run_along([step], units) if step.procedure == "static" else run_of(step, units)
+    return {**run, "integrator": integrator}
+
+
 def title_of(deck: Deck, step: Step) -> str:
     """Return the title of the scenario of a step."""
     title = deck.title or "imported deck"
@@ -58,20 +64,45 @@ def require_few(loads: list[Table]) -> None:
         raise UnsupportedKeyword(f"it has {len(loads)} different loads; more than {_MOST_LOADS} are too many tables")
 
 
-def rayleigh_of(step: Step, materials: Iterable[MaterialData], units: Units) -> list[Table]:
-    """Return the table ``[[damping]]`` of Rayleigh's damping in a motion, of materials or of its modes, if it has any.
+class OfStep:
+    """What writes tables of one step.
 
-    Raises
-    ------
-    UnsupportedKeyword
-        If materials differ in it.
+    Parameters
+    ----------
+    deck : Deck
+    geometry : DeckGeometry
+        Is asked for groups, which have to be written with the mesh.
+    step : Step
+    units : Units
+    mesh : str
+        The file of the mesh.
+
+    Attributes
+    ----------
+    files : dict of str to str
+        Files that the tables name, by their names.
     """
-    if not step.is_motion:
-        return []
-    found = {(material.alpha, material.beta) for material in materials}
-    if step.procedure == "modal-dynamic":
-        found = {step.rayleigh or (0.0, 0.0)}
-    if len(found) > 1:
-        raise UnsupportedKeyword("materials have different damping")
-    alpha, beta = found.pop() if found else (0.0, 0.0)
-    return [{"name": "rayleigh", "alpha": alpha / units.time, "beta": beta * units.time}] if alpha or beta else []
+
+    def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str = ""):
+        self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
+        self.files: dict[str, str] = {}
+
+    def damping(self, stiffness: str = "") -> list[Table]:
+        """Return the table ``[[damping]]`` of Rayleigh's damping in a motion, of materials or of its modes, if any.
+
+        Raises
+        ------
+        UnsupportedKeyword
+            If materials differ in it.
+        """
+        step, used, unit = self._step, self._deck.used()["material"], self._units.time
+        if not step.is_motion:
+            return []
+        found = {(material.alpha, material.beta) for name, material in self._deck.materials.items() if name in used}
+        if step.procedure == "modal-dynamic":
+            found = {step.rayleigh or (0.0, 0.0)}
+        if len(found) > 1:
+            raise UnsupportedKeyword("materials have different damping")
+        alpha, beta = found.pop() if found else (0.0, 0.0)
+        given = {"stiffness": stiffness} if stiffness and beta else {}
+        return [{"name": "rayleigh", "alpha": alpha / unit, "beta": beta * unit, **given}] if alpha or beta else []

@@ -16,12 +16,14 @@ from symplex.decks.body_tables import MOST_VELOCITIES, BodyTables
 from symplex.decks.constraint_tables import ConstraintTables
 from symplex.decks.constraints import on_turning_nodes, rows_of
 from symplex.decks.courses import Courses
-from symplex.decks.deck import Deck, Spin, Step, Weight
+from symplex.decks.deck import Deck, RigidGroup, Spin, Step, Weight
 from symplex.decks.discrete import Discrete, discrete_of
 from symplex.decks.geometry import AGAINST, DeckGeometry
 from symplex.decks.load_tables import LoadTables
 from symplex.decks.parts import BODY, Parts
 from symplex.decks.reading import UnsupportedKeyword
+from symplex.decks.rigid import reference_of
+from symplex.decks.rows import Dof
 from symplex.decks.shell_tables import FACES, ShellTables
 from symplex.decks.state import (
     Acting,
@@ -34,8 +36,8 @@ from symplex.decks.state import (
     preload_of,
     require_static_start,
 )
-from symplex.decks.stepping import rayleigh_of, require_few, run_of, title_of
-from symplex.decks.structure_joints import StructureJoints, divided, shares_of
+from symplex.decks.stepping import OfStep, require_few, run_of, title_of
+from symplex.decks.structure_joints import StructureJoints, divided, members_of, shares_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
@@ -51,23 +53,11 @@ REMARK = "beams and shells have large displacements and rotations in all steps, 
 DRILLS = "these have no stiffness about it, and only the part across the normal, which turns, has an effect"
 
 
-class StructureStepWriter:
-    """Writes the tables of one step of a deck of beams and shells.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    mesh : str
-        The file of the mesh.
-    """
+class StructureStepWriter(OfStep):
+    """Writes the tables of one step of a deck of beams and shells."""
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
-        self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
-        self.files: dict[str, str] = {}
+        super().__init__(deck, geometry, step, units, mesh)
         self._bodies = bodies_of(geometry)
         self._refuse()
         self._preload = preload_of(deck, step)
@@ -79,6 +69,8 @@ class StructureStepWriter:
         self._distributed = [shares_of(coupling, geometry) for coupling in of_frames.distributed]
         self._discrete = discrete_of(deck, geometry, nonlinear=True)
         large = step.nonlinear or self._preload > 0
+        self._coupled = [one for one in others.rigid if large and self._turns_with_a_node(one)]
+        others = replace(others, rigid=[one for one in others.rigid if one not in self._coupled])
         self._rows = rows_of(others, geometry, self._local, large, framed=self._nodes)
         self._parts = Parts.of_solids(geometry, SOLIDS)
         framed = {name: own for name, (_, own) in self._bodies.items()}
@@ -89,6 +81,12 @@ class StructureStepWriter:
         self._solids = BodyTables(deck, geometry, step, units, mesh, law, self._parts, False, True)
         self._movers: dict[tuple[int, int], Value] = {}  # supports of points that nodes follow
         self._offsets = ShellTables(deck, geometry, step, units).offsets() if self._has("shell") else {}
+        self._shift = BeamTables(deck, geometry, step, units).shift() if self._has("beam") else np.zeros(3)
+        self._shifted = next((own for kind, own in self._bodies.values() if kind == "beam"), set[int]())
+        self._shifted = self._shifted if self._shift.any() else set[int]()
+        if self._shifted and (geometry.in_elements.any() or self._offsets):
+            raise UnsupportedKeyword("beams off their nodes next to solid elements or shells with an offset")
+        self._rows.factors = [self._of_points(row) for row in self._rows.factors]
         if REMARK not in deck.remarks:
             deck.remarks.append(REMARK)
 
@@ -153,17 +151,18 @@ class StructureStepWriter:
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
         more = [{**one, "name": f"solid_{one['name']}"} if "name" in one else one for one in held.tables(of_others)]
         tables["support"] += more + self._constraints.held(of_others.supports, self._courses.moves)
+        loads = self._loads(acts)
         tables["joint"] = [*self._joints.tables, *to_ground]
-        if tables["joint"]:  # whose multipliers are for lumped masses
+        tables["coupling"] = [*self._constraints.couplings(), *self._couplings()]
+        if tables["joint"] or tables["coupling"]:  # whose multipliers are for lumped masses
             tables["body"] = [{key: value for key, value in body.items() if key != "mass"} for body in tables["body"]]
         tables["constraint"] = [*self._constraints.tables(self._stiffest, step.is_static), *self._welds()]
         tables["spring"] = self._springs(acts)
         tables["dashpot"] = self._dashpots() if self._courses.moves else []
-        tables["damping"] = self._damping()
+        tables["damping"] = self.damping()
         lightest = None if step.is_static else self._solids.density
         tables["point_mass"] = [*self._constraints.masses(lightest), *self._masses()]
         tables["gravity"] = self._gravity(acts)
-        loads = self._loads(acts)
         of_solids = LoadTables(
             step, self._geometry, self._units, self._courses, self._constraints, self._parts, self._local, {}
         )
@@ -206,6 +205,25 @@ class StructureStepWriter:
         given += [] if (young := self._solids.stiffest) is None else [young]
         return max(given, default=None)
 
+    def _turns_with_a_node(self, rigid: RigidGroup) -> bool:
+        """Return whether a rigid body or coupling is of nodes of solids only, to a node of a beam or shell."""
+        if not rigid.reference or rigid.rotation or rigid.axes or len(rigid.components) < 3:
+            return False
+        return reference_of(rigid, self._geometry) in self._nodes and self._nodes.isdisjoint(
+            members_of(rigid, self._geometry)
+        )
+
+    def _couplings(self) -> list[Table]:
+        """Return tables ``[[coupling]]`` of nodes of solids that turn with nodes of beams and shells."""
+        found: list[Table] = []
+        for rigid in self._coupled:
+            node = reference_of(rigid, self._geometry)
+            group = self._geometry.point_group(members_of(rigid, self._geometry), f"coupled_{len(found) + 1}")
+            (to,) = self._places([node], f"node_{self._geometry.numbers[node]}")
+            table = {"name": f"coupling_{len(found) + 1}", "body": SOLIDS, "group": group}
+            found.append(table | {"to": to["body"], "to_group": to["group"]})
+        return found
+
     def _welds(self) -> list[Table]:
         """Return equations that give nodes of beams or shells, and of solids, the displacement of each other."""
         found: list[Table] = []
@@ -236,18 +254,12 @@ class StructureStepWriter:
         UnsupportedKeyword
             If a node is on no element.
         """
-        left, found = {*nodes}, list[Table]()
-        for body, (_, own) in self._bodies.items():
-            inside = sorted(left & own)
-            if inside:
-                found.append({"body": body, "group": self._geometry.point_group(inside, name)})
-                left -= own
-        known = {*self._constraints.loose}
-        if unknown := [node for node in left if node not in known and not self._geometry.in_elements[node]]:
+        nodes, known = {*nodes}, self._nodes | {*self._constraints.loose}
+        if unknown := [node for node in nodes - known if not self._geometry.in_elements[node]]:
             raise UnsupportedKeyword(
                 f"node {self._geometry.numbers[min(unknown)]} is on no beam and no shell, but held, loaded or heavy"
             )
-        return found + (self._constraints.places(left, name) if left else [])
+        return self._constraints.places(nodes, name)
 
     def _on_shell(self, node: int) -> bool:
         """Return whether a node is on shells only."""
@@ -275,31 +287,25 @@ class StructureStepWriter:
                 continue
             on = self._joints.on.get(node, node)
             turned = self._in_global_directions(node, given)
-            away = on != node or bool(self._offsets.get(on))
+            away = on != node or self._is_off(on)
             whole = len(given) == 6
             moves = any(value.value for value in given.values())
-            if moves and away:
-                raise UnsupportedKeyword(
-                    f"node {self._geometry.numbers[node]} is moved at a distance from the node of a beam or shell; "
-                    "that is not supported"
-                )
-            if moves and turned is not None and whole and self._moves_altogether(turned):
+            here = moves and turned is not None and whole and not away
+            if here and self._moves_altogether(turned):
                 moved.setdefault(self._moved(turned), []).append(node)
                 continue
-            if moves and turned is not None and whole and not any(turned[c].value for c in range(3)):
+            if here and not any(turned[c].value for c in range(3)):
                 spun.append((node, {c - 3: turned[c] for c in range(3, 6)}))
                 continue
             if moves:  # some coordinates by equations, others held
-                turned = self._by_equations(node, given)
+                turned = self._by_equations(node, given, on if away else None)
             elif turned is None or (away and not whole):
                 place, axes = self._geometry.mesh.points[node], local_axes(self._local, node)
                 try:
                     joints.append(self._joints.hold(on, place, axes, given))
                     continue
                 except UnsupportedKeyword:
-                    if away or (self._step.nonlinear and any(c >= 3 for c in given)):
-                        raise
-                    turned = self._by_equations(node, given)
+                    turned = self._by_equations(node, given, on if away else None)
             letters = ["".join(_AXES[c - first] for c in sorted(turned) if first <= c < first + 3) for first in (0, 3)]
             if any(letters):
                 alike.setdefault((letters[0], letters[1]), []).append(on)
@@ -327,8 +333,10 @@ class StructureStepWriter:
         ((amplitude, number, _),) = {value[1:] for value in given.values() if value.value}
         return tuple(given[c].value for c in range(3)), amplitude, number
 
-    def _by_equations(self, node: int, given: dict[int, Value]) -> dict[int, Value]:
+    def _by_equations(self, node: int, given: dict[int, Value], on: int | None = None) -> dict[int, Value]:
         """Add equations for what moves or is oblique to the axes, and return what else is held, by global directions.
+
+        A node that moves at a distance with one of a beam or shell, ``on``, has displacements of its own.
 
         Raises
         ------
@@ -338,8 +346,10 @@ class StructureStepWriter:
         rest: dict[int, Value] = {}
         for component, value in given.items():
             first, axis = component // 3 * 3, local_axes(self._local, node)[component % 3]
-            along = int(np.abs(axis).argmax())
-            if not value.value and abs(axis[along]) > 1.0 - _PARALLEL:
+            along, at = int(np.abs(axis).argmax()), node
+            if on is not None:
+                at = on if component >= 3 else self._rows.follow(on, self._geometry.mesh.points[node])
+            if (at == node or component >= 3) and not value.value and abs(axis[along]) > 1.0 - _PARALLEL:
                 rest[first + along] = value
                 continue
             what = f"node {self._geometry.numbers[node]} of a beam or shell is"
@@ -350,17 +360,16 @@ class StructureStepWriter:
                     raise UnsupportedKeyword(
                         f"{what} moved along time by a support, which is known along the axes only, by displacements"
                     )
-                self._follow(node, along, value._replace(value=value.value * float(np.sign(axis[along]))))
+                self._follow(at, along, value._replace(value=value.value * float(np.sign(axis[along]))))
                 continue
             size = value.value * self._courses.final(value.amplitude, value.step) if value.value else 0.0
-            self._rows.add({(node, first + i): float(c) for i, c in enumerate(axis)}, size)
+            self._rows.add({(at, first + i): float(c) for i, c in enumerate(axis)}, size)
         return rest
 
     def _follow(self, node: int, component: int, value: Value) -> None:
         """Let a displacement of a node be that of a point which a support moves along time."""
-        points, turns = self._geometry.mesh.points, self._rows.turns
-        mover = len(points) + len(turns)
-        turns[mover] = points[node]
+        points = self._geometry.mesh.points
+        mover = self._rows.add_point(points[node] if node < len(points) else self._rows.turns[node])
         self._rows.add({(node, component): 1.0, (mover, component): -1.0})
         self._movers[mover, component] = value
 
@@ -422,10 +431,12 @@ class StructureStepWriter:
     ) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
         """Return the nodes, with forces and moments [3] of each, that a force and moment [6] on a node act on.
 
+        At a distance from nodes with large rotations forces act on a point that moves with the node.
+
         Raises
         ------
         UnsupportedKeyword
-            If arms turn with large rotations.
+            If a moment is distributed as forces, which would turn.
         """
         shares = next((shares for shares in self._distributed if shares.reference == node), None)
         if shares is not None and np.abs(shares.lost @ wrench).max(initial=0.0) > _PARALLEL * np.abs(wrench).max():
@@ -438,25 +449,40 @@ class StructureStepWriter:
             if shares is None
             else [(on, np.append(m @ wrench, np.zeros(3))) for on, m in shares.of_nodes.items()]
         )
-        follows = shares is not None and bool(wrench[3:].any())
         out: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         for at, forces in found:
             on = self._joints.on.get(at, at)
             arm = self._geometry.mesh.points[at] - self._geometry.mesh.points[on]
-            if self._offsets.get(on):
+            if self._is_off(on):
                 arm = arm + self._arm(on)
-            turning = np.cross(arm, forces[:3])
-            follows |= bool(turning.any())
-            out.append((on, forces[:3], forces[3:] + turning))
-        if follows and self._step.nonlinear:
+            turning, none = np.cross(arm, forces[:3]), np.zeros(3)
+            if turning.any() and self._step.nonlinear:
+                out.append((self._rows.follow(on, self._geometry.mesh.points[at]), forces[:3], none))
+                out.append((on, none, forces[3:]))
+            else:
+                out.append((on, forces[:3], forces[3:] + turning))
+        if shares is not None and wrench[3:].any() and self._step.nonlinear:
             raise UnsupportedKeyword(
-                f"forces on node {self._geometry.numbers[node]}, whose arms turn, are not supported with NLGEOM: it is "
-                "at a distance from the nodes of beams or shells on which they act"
+                f"a moment on node {self._geometry.numbers[node]}, which a coupling distributes as forces that turn, "
+                "is not supported with NLGEOM"
             )
         return out
 
+    def _is_off(self, node: int) -> bool:
+        """Return whether a node of the deck is not in the middle of its beams or shells."""
+        return node in self._shifted or bool(self._offsets.get(node))
+
+    def _of_points(self, row: dict[Dof, float]) -> dict[Dof, float]:
+        """Return an equation in which displacements of nodes off the middle are those of points there."""
+        points = self._geometry.mesh.points
+        return {
+            (self._rows.follow(n, points[n]) if i < 3 and self._is_off(n) else n, i): c for (n, i), c in row.items()
+        }
+
     def _arm(self, node: int) -> NDArray[np.float64]:
-        """Return the vector from the middle of a shell to the node, of the mean normal there."""
+        """Return the vector from the middle of a beam or shell to the node, of shells along the mean normal there."""
+        if node in self._shifted:
+            return -self._shift
         total = self._normals(node).sum(axis=0)
         return -self._offsets[node] * total / np.linalg.norm(total)
 
@@ -527,7 +553,7 @@ class StructureStepWriter:
         return {"acceleration": total.tolist()} if total.any() else None
 
     def _is_gravity(self, weight: Weight, value: Value) -> bool:
-        if self._parts.names:
+        if self._parts.names or self._constraints.loose:  # which have a mass that means nothing
             return False
         every = {number for number, kind, _ in self._geometry.discrete() if kind == "MASS"}
         masses = every <= {*self._geometry.elements([weight.elements]).tolist()}
@@ -603,12 +629,6 @@ class StructureStepWriter:
             for name, pairs, c in self._discrete.dashpots
             for number, pair in enumerate(pairs, start=1)
         ]
-
-    def _damping(self) -> list[Table]:
-        """Return Rayleigh damping of the material, in motions."""
-        used = self._deck.used()["material"]
-        materials = [material for name, material in self._deck.materials.items() if name in used]
-        return rayleigh_of(self._step, materials, self._units)
 
     def _velocities(self) -> list[Table]:
         """Return tables ``[[velocity]]`` of the start of a motion, one for all nodes with the same."""

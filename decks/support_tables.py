@@ -81,17 +81,24 @@ class SupportTables:
 
     def locked(self, given: Mapping[Dof, float]) -> list[Table]:
         """Return tables ``[[support]]`` of what is held where it is at a time, in the unit of time of the deck."""
+        return self._timed(given, "locked", "from")
+
+    def released(self, given: Mapping[Dof, float]) -> list[Table]:
+        """Return tables ``[[support]]`` of what is held where it is at the start, until a time."""
+        return self._timed(given, "released", "until")
+
+    def _timed(self, given: Mapping[Dof, float], what: str, key: str) -> list[Table]:
         alike: dict[tuple[str, float], list[int]] = {}
         for node in {node: None for node, _ in given}:
             if node in self._local or node in self._rows.means:
-                raise UnsupportedKeyword("nodes of shells or in a local system that are locked are not supported")
+                raise UnsupportedKeyword(f"nodes of shells or in a local system that are {what} are not supported")
             for begins in {t for (n, _), t in given.items() if n == node}:
                 names = "".join(_AXES[c] for c in range(3) if given.get((node, c)) == begins)
                 alike.setdefault((names, begins), []).append(node)
         return [
-            {**place, "components": names, "from": begins * self._units.time}
+            {**place, "components": names, key: begins * self._units.time}
             for (names, begins), nodes in alike.items()
-            for place in self._constraints.places(nodes, f"locked_{names}")
+            for place in self._constraints.places(nodes, f"{what}_{names}")
         ]
 
     def _not_of_shells(self, node: int, given: dict[int, Value]) -> dict[int, Value]:

@@ -29,7 +29,7 @@ from symplex.decks.state import (
     require_static_start,
     still_in_all,
 )
-from symplex.decks.stepping import rayleigh_of, require_few, run_along, run_of, title_of
+from symplex.decks.stepping import OfStep, require_few, run_along, run_of, stage_of, title_of
 from symplex.decks.support_tables import SupportTables
 from symplex.decks.temperature_tables import TemperatureTables
 from symplex.decks.units import Units
@@ -39,33 +39,16 @@ _RUBBING = 10  # increments of a static step with friction, at least
 _LARGE = "steps without NLGEOM whose metal flows are computed with large strains: their results differ by the strain"
 
 
-class StepWriter:
-    """Writes the tables of one step.
-
-    Parameters
-    ----------
-    deck : Deck
-    geometry : DeckGeometry
-        Is asked for groups, which have to be written with the mesh.
-    step : Step
-    units : Units
-    mesh : str
-        The file of the mesh.
-
-    Attributes
-    ----------
-    files : dict of str to str
-        Files that the tables name, by their names.
-    """
+class StepWriter(OfStep):
+    """Writes the tables of one step of a deck of solid elements."""
 
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str):
-        self._deck, self._geometry, self._step, self._units = deck, geometry, step, units
-        self._name = mesh.removesuffix(".mesh.inp")
-        self.files: dict[str, str] = {}
-        self._preload = preload_of(deck, step)
+        super().__init__(deck, geometry, step, units, mesh)
         self._local = local_directions(deck, geometry)
+        chained = self._is_chained()
+        self._preload = 0 if chained else preload_of(deck, step)
         flows = deck.flows and step.procedure != "frequency"
-        if deck.flows and (self._preload or step.procedure == "modal-dynamic"):
+        if deck.flows and (self._preload or chained or step.procedure == "modal-dynamic"):
             raise UnsupportedKeyword("its metal flows, so that only static steps and motions from the start are known")
         large = step.nonlinear or self._preload > 0 or flows
         if flows and not step.nonlinear and _LARGE not in deck.remarks:
@@ -83,7 +66,8 @@ class StepWriter:
         )
         self._local |= self._rows.local
         depends = flows or rubs(deck) or locks(deck, step)  # on the way to it
-        self._path = Path(deck, step.number, self._acting_to) if depends and step.procedure == "static" else None
+        along = chained or (depends and step.procedure == "static")
+        self._path = Path(deck, step.number, self._acting_to) if along else None
         self._courses = Courses(deck, step, units, self._preload, self._path)
         discrete = discrete_of(deck, geometry, large, flows)
         if deck.connectors:
@@ -114,16 +98,15 @@ class StepWriter:
             require_static_start(self._deck, step)
         acts = self._acting()
         heat = TemperatureTables(self._deck, self._geometry, self._courses, acts)
-        if self._preload and self._courses.moves:
-            self._refuse_changes(acts)
         held = SupportTables(step, self._units, self._courses, self._rows, self._constraints, self._local)
         supports = held.tables(acts) + self._locked(held, acts) + self._turned()
+        supports += held.released(self._path.released) if self._path is not None else []
         loads = self._loads.tables(acts)
         require_few(loads)
         static = (step.procedure == "static" and self._path is None) or self._preload
         tables: Table = {"title": title_of(self._deck, step), "body": self._body.tables()}
         nodes = {name: self._parts.nodes(name) for name in self._parts.names}
-        tables["temperature"] = heat.tables(nodes, f"{self._name}-{step.number}")
+        tables["temperature"] = heat.tables(nodes, f"{self._file.removesuffix('.mesh.inp')}-{step.number}")
         self.files = heat.files
         tables["contact"] = self._contact.tables()
         if self._rows.doubled:
@@ -143,7 +126,7 @@ class StepWriter:
         tables["pretension"] = self._constraints.pretensions(self._body.stiffest, step.is_static)
         tables["constraint"] = self._constraints.tables(self._body.stiffest, step.is_static)
         tables["support"] = supports + self._constraints.held(acts.supports, self._courses.moves)
-        tables["damping"] = self._damping()
+        tables["damping"] = self.damping("strain-rate" if step.nonlinear else "initial")
         tables["dashpot"] = self._constraints.dashpots() if self._courses.moves else []
         tables["velocity"] = self._body.velocities() if self._courses.moves else []
         tables["gravity"] = self._loads.gravity(acts)
@@ -154,11 +137,16 @@ class StepWriter:
             if step.procedure != "explicit":
                 raise UnsupportedKeyword("masses are scaled in explicit steps only")
             tables["mass_scaling"] = {"dt": step.least * self._units.time}
-        tables["integrator"], tables["run"] = (
-            run_of(step, self._units)
-            if self._path is None
-            else run_along(self._path.steps, self._units, 1 if self._deck.flows else _RUBBING)
-        )
+        if self._path is not None and step.is_motion:
+            if self._deck.velocities and self._path.steps[0].procedure == "static":
+                raise UnsupportedKeyword("initial velocities after static steps whose loads or supports change")
+            tables["stage"] = [stage_of(one, self._units) for one in self._path.steps]
+        else:
+            tables["integrator"], tables["run"] = (
+                run_of(step, self._units)
+                if self._path is None
+                else run_along(self._path.steps, self._units, 1 if self._deck.flows else _RUBBING)
+            )
         return {key: table for key, table in tables.items() if table}
 
     @property
@@ -203,21 +191,39 @@ class StepWriter:
             return self._path.acts
         return acting_about(self._step, self._preload, self._acting_to)
 
-    def _refuse_changes(self, acts: Acting) -> None:
-        """Raise UnsupportedKeyword if a motion changes the loads of its static start, which would act there."""
-        step = self._step
-        before = self._acting_to(self._preload)
-        new = [key for key, values in (*acts.forces.items(), *acts.pressures.items()) if values[-1].step == step.number]
-        if step.new_forces or step.new_pressures or any(k in before.forces or k in before.pressures for k in new):
-            raise UnsupportedKeyword("loads of the static step before are changed or removed")
-        if step.new_temperatures or any(one.step == step.number for one in acts.temperatures.values()):
-            raise UnsupportedKeyword("temperatures of the static step before are changed or removed")
-        if step.new_supports or {*acts.supports.items()} != {*before.supports.items()}:
-            raise UnsupportedKeyword("supports of the static step before are changed or removed")
+    def _is_chained(self) -> bool:
+        """Return whether a motion goes on from another one, or changes what acts at its static start.
 
-    def _damping(self) -> list[Table]:
-        """Return Rayleigh damping: of the material, or of modes, in motions."""
-        step = self._step
-        stiffness = "strain-rate" if step.nonlinear else "initial"
-        found = rayleigh_of(step, self._deck.materials.values(), self._units)
-        return [table | {"stiffness": stiffness} for table in found]
+        Raises
+        ------
+        UnsupportedKeyword
+            If its steps cannot be stages of one scenario.
+        """
+        step, deck = self._step, self._deck
+        if not step.is_motion:
+            return False
+        earlier = [one for one in deck.steps[: step.number - 1] if not one.perturbation]
+        moved = [one for one in earlier if one.is_motion]
+        if not moved:
+            if not (preload := preload_of(deck, step)):
+                return False
+            before, acts = acting(deck, self._geometry, preload), acting(deck, self._geometry, step.number)
+            given = (*acts.forces.items(), *acts.pressures.items())
+            new = [key for key, values in given if values[-1].step == step.number]
+            return bool(
+                step.new_forces
+                or step.new_pressures
+                or any(key in before.forces or key in before.pressures for key in new)
+                or step.new_temperatures
+                or any(one.step == step.number for one in acts.temperatures.values())
+                or step.new_supports
+                or {*acts.supports.items()} != {*before.supports.items()}
+            )
+        if any(one.procedure == "static" and one.number > moved[0].number for one in earlier):
+            raise UnsupportedKeyword("a static step after a motion is not supported")
+        damping = {one.rayleigh for one in [*moved, step]}
+        if len(damping) > 1 or {one.nonlinear for one in earlier} != {step.nonlinear}:
+            raise UnsupportedKeyword("motions one after the other must have NLGEOM and damping alike")
+        if {one.procedure == "explicit" for one in moved} != {step.procedure == "explicit"}:
+            raise UnsupportedKeyword("explicit steps and others, whose masses differ, one after the other")
+        return True

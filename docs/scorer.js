@@ -1,7 +1,7 @@
 // Weights of the site's search: the page by question, then guides and tutorials, then the reference of Python, then the rest.
 const WEIGHTS = [
-  [/^(gallery|benchmarks|verification|project|comparison|pairs|bibliography|reliability|theory|design|releasing|learn\/how-it-works)/, 0.3],
-  [/^(argon|kepler|water|spherical-pendulum|rigid-body|adaptive-variational)$/, 0.3],
+  [/^(gallery|benchmarks|verification|project|comparison|pairs|bibliography|reliability|theory|design|releasing)/, 0.3],
+  [/^(argon|kepler|water|manifolds|adaptive-variational)$/, 0.3],
   [/^api\//, 0.6],
   [/^README$/, 1.2],
 ];

@@ -112,6 +112,40 @@ EXAMPLES: dict[str, dict[str, list[str]]] = {
         "": [
             """
 [[body]]
+name = "bracket"
+mesh = { bundled = "bracket" }
+material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
+rotate = { axis = [1, 0, 0], degrees = 90 }
+translate = [0, 0, 0.2]
+velocity = [0, 0, -3]
+angular_velocity = [0, 1, 0]
+""",
+            """
+[[body]]
+name = "part"
+mesh = { file = "part.msh" }     # or mesh = "part.msh"
+group = "volume"
+scale = 1e-3
+repair = true
+formulation = "full"
+mass = "consistent"
+material = { young = 210e9, poisson = 0.3, density = 7850 }
+""",
+            """
+[[body]]
+name = "strip"
+quadratic = true
+mesh.box = [0.2, 0.01, 0.01]
+mesh.cells = [20, 1, 2]
+mesh.split = "6"
+mesh.regions = { steel = [[0, 0, 0], [0.2, 0.01, 0.005]], copper = [[0, 0, 0.005], [0.2, 0.01, 0.01]] }
+
+[body.materials]
+steel = { young = 210e9, poisson = 0.3, density = 7850 }
+copper = { young = 120e9, poisson = 0.34, density = 8960 }
+""",
+            """
+[[body]]
 name = "later"
 mesh = { box = [0.5, 0.1, 0.1], cells = [2, 1, 1], split = "6" }
 material = { young = 1e9, poisson = 0.3, density = 1000 }
@@ -164,40 +198,6 @@ mesh = { box = [0.3, 0.02, 0.02], cells = [12, 2, 2], split = "hexahedra" }
 material = { young = 70e9, poisson = 0.33, density = 2700 }
 translate = [0, 0, -2]
 reduced = { modes = 6, interfaces = ["x_min", "x_max"] }
-""",
-            """
-[[body]]
-name = "bracket"
-mesh = { bundled = "bracket" }
-material = { law = "neo-hookean", young = 70e9, poisson = 0.33, density = 2700 }
-rotate = { axis = [1, 0, 0], degrees = 90 }
-translate = [0, 0, 0.2]
-velocity = [0, 0, -3]
-angular_velocity = [0, 1, 0]
-""",
-            """
-[[body]]
-name = "part"
-mesh = { file = "part.msh" }     # or mesh = "part.msh"
-group = "volume"
-scale = 1e-3
-repair = true
-formulation = "full"
-mass = "consistent"
-material = { young = 210e9, poisson = 0.3, density = 7850 }
-""",
-            """
-[[body]]
-name = "strip"
-quadratic = true
-mesh.box = [0.2, 0.01, 0.01]
-mesh.cells = [20, 1, 2]
-mesh.split = "6"
-mesh.regions = { steel = [[0, 0, 0], [0.2, 0.01, 0.005]], copper = [[0, 0, 0.005], [0.2, 0.01, 0.01]] }
-
-[body.materials]
-steel = { young = 210e9, poisson = 0.3, density = 7850 }
-copper = { young = 120e9, poisson = 0.34, density = 8960 }
 """,
             """
 [[body]]
@@ -988,6 +988,32 @@ angular_velocity = [0, 0, 2]
 """,
             """
 [[beam]]
+name = "portal"
+mesh = { path = [[0, 0, 0], [0, 0, 3], [4, 0, 3], [4, 0, 0]], bars = 6 }
+up = [1, 0, 0]
+section = { kind = "box", height = 0.1, width = 0.1, thickness = 0.005 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850 }
+
+[[beam.parts]]
+group = "part_2"
+up = [0, 0, 1]
+section = { kind = "rectangle", height = 0.2, width = 0.05 }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+
+[[beam.parts]]
+group = "part_3"
+properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15, moments = [0.02, 0.02] }
+""",
+            """
+[[beam]]
+name = "column"
+mesh = { line = 3.0, bars = 12 }
+up = [0, 0, 1]
+section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
+material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_table = [[0, 2.4e8], [0.1, 3e8]] }
+""",
+            """
+[[beam]]
 name = "damper"
 mesh = { line = 1.0, bars = 4 }
 up = [0, 0, 1]
@@ -1001,14 +1027,6 @@ mesh = { line = 3.0, bars = 12 }
 up = [0, 0, 1]
 section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, Z1 = 6e-6, Z2 = 6e-6, Zt = 9e-6 }
 material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_stress = 2.4e8, hardening = 1e9, back_modulus = 1e9 }
-""",
-            """
-[[beam]]
-name = "column"
-mesh = { line = 3.0, bars = 12 }
-up = [0, 0, 1]
-section = { kind = "i", height = 0.2, width = 0.1, web = 0.006, flange = 0.009 }
-material = { young = 2.1e11, poisson = 0.3, density = 7850, yield_table = [[0, 2.4e8], [0.1, 3e8]] }
 """,
             """
 [[beam]]
@@ -1052,24 +1070,6 @@ up = [0, 0, 1]
 section = { area = 1e-3, I1 = 8e-8, I2 = 8e-8, J = 1.6e-7, k1 = 0.9, k2 = 0.9 }
 material = { young = 2.1e11, poisson = 0.3, density = 7850 }
 extent = 1.0
-""",
-            """
-[[beam]]
-name = "portal"
-mesh = { path = [[0, 0, 0], [0, 0, 3], [4, 0, 3], [4, 0, 0]], bars = 6 }
-up = [1, 0, 0]
-section = { kind = "box", height = 0.1, width = 0.1, thickness = 0.005 }
-material = { young = 2.1e11, poisson = 0.3, density = 7850 }
-
-[[beam.parts]]
-group = "part_2"
-up = [0, 0, 1]
-section = { kind = "rectangle", height = 0.2, width = 0.05 }
-material = { young = 7e10, poisson = 0.33, density = 2700 }
-
-[[beam.parts]]
-group = "part_3"
-properties = { axial = 4e8, shear = [6e7, 6e7], bending = [6e5, 6e5], torsion = 5e5, mass = 15, moments = [0.02, 0.02] }
 """,
             """
 [[beam]]

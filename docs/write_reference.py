@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from symplex.base.quantities import Quantity
 from symplex.scenario.methods import IntegratorTable, MethodKey
+from symplex.scenario.plastic import PlasticKeys
 from symplex.scenario.reading import fields_of
 from symplex.scenario.table import Table
 from symplex.scenario.tables import Kind, Tables, kinds_of
@@ -24,7 +25,9 @@ from symplex.scenario.tables import Kind, Tables, kinds_of
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "scenario"
 SHARED = "inner-tables"
-_MOST_WORDS = 14  # of a Literal in the column of types
+_MOST_ITEMS = 8  # of a default that is shown; longer ones are the first words of their type
+_MOST_EXAMPLES = 2  # of a kind on its page; the others are tested
+NONE = "–"
 _PLAIN = {bool: "boolean", str: "text", int: "integer", float: "number"}
 
 
@@ -97,16 +100,18 @@ def _type(annotation: Any, home: Mapping[type[Table], str]) -> str:
 def _shown(value: Any) -> str:
     """Return a default as TOML writes it, or a dash for none."""
     if isinstance(value, Table):
-        return "–"
+        return NONE
     if isinstance(value, bool):
         return f"`{value}`".lower()
     if isinstance(value, str):
         return f'`"{value}"`'
     if value is None or (isinstance(value, list | tuple | dict) and not value):
-        return "–"
+        return NONE
     if isinstance(value, float | int):
         return f"`{value:g}`"
     items = list(value)
+    if len(items) > _MOST_ITEMS:
+        return f"the first {len(items)}"
     return f"`[{', '.join(_shown(x).strip('`') for x in items)}]`"
 
 
@@ -134,21 +139,27 @@ def _prose(model: type) -> str:
     text = inspect.cleandoc(model.__doc__ or "")
     text = re.split(r"\n(?:Parameters|Attributes|Examples|Raises|Notes|References)\n-+\n", f"\n{text}")[0].strip()
     text = re.sub(r":(?:cite|math):?\w*:?`[^`]*`", "", text)
+    if issubclass(model, IntegratorTable):
+        text = text.split("\n\n")[0]  # the rest is in the reference of Python, and on the page of the method
     return text.replace("``", "`")
 
 
 def _table(rows: list[Row]) -> str:
     if not rows:
         return ""
-    lines = ["| key | type | unit | range | default | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| key | value | meaning |", "| --- | --- | --- |"]
     for row in rows:
-        cells = [f"`{row.key}`", *row[1:-1], row.sentence.replace("``", "`")]
+        value = row.type + (f" in {row.unit}" if row.unit not in ("", "1") else "")
+        value += f", {row.range}" if row.range else ""
+        if row.default != NONE:
+            value += ", **required**" if row.default == "required" else f", default {row.default}"
+        cells = [f"`{row.key}`", value, row.sentence.replace("``", "`")]
         lines.append("| " + " | ".join(re.sub(r"\s*\n\s*", " ", cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _examples(examples: list[str]) -> str:
-    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples)
+    return "".join(f"\n```toml\n{example.strip()}\n```\n" for example in examples[:_MOST_EXAMPLES])
 
 
 def pages() -> dict[str, str]:
@@ -164,7 +175,7 @@ def pages() -> dict[str, str]:
     found = {key: _page(key, kind, home, users, EXAMPLES) for key, kind in kinds.items()}
     shared = [inner for inner, of in users.items() if len(of) > 1]
     head = "# Tables inside others\n\nKeys of several tables have these tables as values.\n"
-    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared))
+    found[SHARED] = _named(head + "".join(_section(inner, home, _heading(inner)) for inner in shared) + _metals(home))
     found["index"] = _index(kinds)
     return found
 
@@ -185,19 +196,43 @@ def _page(
         text += f"\n`kind` is one of {', '.join(f'[`{word!r}`](#{_anchor(word)})' for word in models)}.\n".replace(
             "'", '"'
         )
+        if key == "integrator":
+            text += "\nOrder, conservation and the page of each method: [integrators](../integrators.md).\n"
         every = [rows_of(model, home) for model in models.values()]
         common = [row for row in every[0] if all(row in rows for rows in every)]
+        several = [row for row in dict.fromkeys(row for rows in every for row in rows) if _in(row, every) > 1]
+        several = [row for row in several if row not in common or len(common) < 2]
         if len(common) > 1:
             text += f"\n## Keys of all kinds\n\n{_table(common)}"
+        if several:
+            text += f"\n## Keys of several kinds\n\n{_table(several)}"
         for (word, model), rows in zip(models.items(), every, strict=True):
-            own = [row for row in rows if row not in common or len(common) < 2]
-            text += f"\n## {word}\n\n{_prose(model)}\n\n{_table(own)}{_examples(of.get(word, []))}"
+            own = [row for row in rows if _in(row, every) == 1]
+            names = ", ".join(f"`{row.key}`" for row in rows if row in several)
+            also = f"Keys {names} as [above](#keys-of-several-kinds)" + ("; and:\n\n" if own else ".\n")
+            text += f"\n## {word}\n\n{_prose(model)}\n\n{also if names else ''}{_table(own)}"
+            text += _examples(of.get(word, [])[:1])
     inner = [x for x, keys in users.items() if keys == [key]]
     return _named(text + "".join(_section(x, home, _heading(x)) for x in inner))
 
 
+def _in(row: Row, every: list[list[Row]]) -> int:
+    return sum(row in rows for rows in every)
+
+
 def _section(model: type[Table], home: Mapping[type[Table], str], heading: str) -> str:
-    return f"\n## {heading}\n\n{_prose(model)}\n\n{_table(rows_of(model, home))}"
+    rows = rows_of(model, home)
+    if issubclass(model, PlasticKeys):
+        rows = [row for row in rows if row not in rows_of(PlasticKeys, home)]
+        also = f"Also the [keys of metals]({SHARED}.md#{_anchor(_heading(PlasticKeys))}).\n\n"
+    else:
+        also = ""
+    return f"\n## {heading}\n\n{_prose(model)}\n\n{also}{_table(rows)}"
+
+
+def _metals(home: Mapping[type[Table], str]) -> str:
+    """Return the section of the keys that materials of bodies, trusses and beams share."""
+    return f"\n## {_heading(PlasticKeys)}\n\n{_prose(PlasticKeys)}\n\n{_table(rows_of(PlasticKeys, home))}"
 
 
 def _index(kinds: Mapping[str, Kind]) -> str:

@@ -23,13 +23,7 @@ _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]  # axes of a vector product
 
 
 class Masses(Potential):
-    """Nodes with masses, of which some coordinates are fixed, and a potential; see `symplex.System`.
-
-    Raises
-    ------
-    InvalidSystem
-        If sizes do not match, or a mass is not positive.
-    """
+    """Nodes with masses, of which some coordinates are fixed, and a potential; see `symplex.System`."""
 
     mass: Array | sp.csr_array
     fixed: NDArray[np.bool_]
@@ -70,26 +64,14 @@ class Masses(Potential):
         return not sp.issparse(self.mass)
 
     def lumped_mass(self, required_by: str) -> Array:
-        """Return the nodal masses [n] in kg.
-
-        Raises
-        ------
-        InvalidSystem
-            If the mass is a matrix.
-        """
+        """Return the nodal masses [n] in kg."""
         if not self.is_lumped:
             raise InvalidSystem(f"{required_by} needs a lumped (diagonal) mass; this system has a consistent one.")
         self.require_inertia(required_by)
         return np.asarray(self.mass)
 
     def require_inertia(self, required_by: str) -> None:
-        """Check that no node is massless.
-
-        Raises
-        ------
-        InvalidSystem
-            If one is.
-        """
+        """Check that no node is massless."""
         if self.massless.any():
             node = int(np.argmax(self.massless))
             raise InvalidSystem(
@@ -105,11 +87,6 @@ class Masses(Potential):
         """Return M⁻¹ force [n, dim] in m/s², zero at fixed coordinates and massless nodes.
 
         With a consistent mass by conjugate gradients, to round-off (see `symplex.fem.actions.mass_solve`).
-
-        Raises
-        ------
-        InvalidSystem
-            If a consistent mass is not symmetric positive definite.
         """
         if self.is_lumped:
             return np.multiply(force, self._inverse_mass, out=out)

@@ -55,13 +55,7 @@ class SomeStencils:
         return self.energy.widest
 
     def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
-
-        Raises
-        ------
-        StepFailed
-            As that of all stencils, with the numbers that these have there.
-        """
+        """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim]."""
         try:
             self.energy.add_gradient(q, out)
         except (InvertedElement, MaterialFailed) as error:

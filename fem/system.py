@@ -288,6 +288,35 @@ class System(Masses):
         """Return the places [joints, 8, 8] of the particles of joints on `pattern`."""
         return self.pattern.slots[len(self.energies) + len(self.differentiable_loads) + len(self.inelastic)]
 
+    # -- elements that go -------------------------------------------------------------------------------------
+
+    def gone(self, internal: Mapping[str, Array]) -> dict[str, NDArray[np.bool_]]:
+        """Return which elements [m] of the parts that erode are gone, by name, given internal variables."""
+        return {name: part.gone(internal[name]) for name, part in self.inelastic.items() if part.erodes}
+
+    def expose(self, internal: Mapping[str, Array], q: Array) -> list[tuple[str, int, float]]:
+        """Let energies follow elements that are gone, at positions q [n, dim]; return what of theirs is lost in J.
+
+        It counts in one of the elements of a part: its name, which one, and the energy.
+        """
+        if not (self.changing and any(part.erodes for part in self.inelastic.values())):
+            return []
+        gone = self.gone(internal)
+        lost = self._following(gone, q)
+        if lost is None:
+            return []
+        name = next(name for name, which in gone.items() if which.any())
+        return [(name, int(np.argmax(gone[name])), lost)]
+
+    def _following(self, gone: Mapping[str, NDArray[np.bool_]], q: Array) -> float | None:
+        """Let energies follow elements that are gone; return by how much in J they decrease, None if none follows."""
+        following = [energy for energy in self.changing.values() if energy.follows(gone)]
+        if not following:
+            return None
+        before = sum(energy.total(q) for energy in following)
+        self.follow(gone)
+        return before - sum(energy.total(q) for energy in following)
+
     def force(
         self,
         t: float,

@@ -198,8 +198,9 @@ class _ExplicitTangents:
         while motion.n < number:
             self._first = motion.n
             n = min(number - motion.n, self._room.shape[1])
-            motion.record(*self._room[:, :n])
-            self._loop.forward(np.full(n, motion.dt), *self._room[:, :n], self._changes)  # pyright: ignore[reportArgumentType]
+            positions, accelerations = self._room[:, :n]
+            motion.record(positions, accelerations)
+            self._loop.forward(np.full(n, motion.dt), positions, accelerations, self._changes)
         q, v, a = (np.moveaxis(x, 0, -1).copy() for x in self._changes)
         return d._replace(q=q, v=v, a=a, own=a)
 
@@ -313,7 +314,7 @@ def initial_variation(family: Family, a: Array) -> Variation:
     state, system = family.state, family.system
     d = Variation(family.dq, family.dv.copy(), np.zeros_like(family.dq), np.zeros_like(family.dq), family.dz)
     state = State(state.t, state.q, state.v, a, internal=state.internal)
-    for j in np.flatnonzero(family.dt) if system.moving else ():
+    for j in map(int, np.flatnonzero(family.dt) if system.moving else ()):
         d.v[..., j] += family.slope_at_start(j, lambda one, t: one.held(t, state.v))
     a = consistent_accelerations(family, state, d, family.dt)
     return d._replace(a=a, own=a.copy())

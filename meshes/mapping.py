@@ -173,16 +173,10 @@ def ball(
     cells : two ints
         Numbers of cells along the radius, and along a quarter of a great circle, an even one. A solid ball has a block
         in the middle with half of these along its edges; those along the radius are outside of this.
-    inner : float, default 0
-        Inner radius in m.
     symmetry : str, default ""
         Letters of xyz: the planes x = 0 … that bound it, on the positive side of which it is; ``"xyz"`` is an eighth.
-    grading : float, default 1
-        Size of the outermost cells along the radius over that of the innermost, in between geometric.
-    split : {"hexahedra", "24", "pyramids"}
-        How cells are cut (`box`).
-    order : {1, 2}
-        Of the elements: with 2 they have nodes between their corners, on the curved surface too.
+    inner, grading, split, order
+        As of `cylinder`.
 
     Returns
     -------

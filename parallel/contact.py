@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from symplex.contact.bodies import BodyContact
+from symplex.contact.kernel_friction import SurfaceContact
 from symplex.fem.assembly.forms import Form
 from symplex.fem.assembly.pattern import Array, IntArray
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy, Interpolation, Selection
@@ -23,14 +23,14 @@ from symplex.fem.energies.neighbour_list import NeighbourListEnergy
 from symplex.fem.state import State
 from symplex.parallel.division import places_of
 
-SharedContact = BodyContact | ChangingInterpolatedEnergy
+SharedContact = SurfaceContact | ChangingInterpolatedEnergy
 
 
 def is_shared_contact(energy: Energy) -> TypeGuard[SharedContact]:
     """Return whether an energy is contact that ranks can have together."""
     if isinstance(energy, ChangingInterpolatedEnergy):
-        return isinstance(energy.energy, BodyContact)
-    return isinstance(energy, BodyContact)
+        return isinstance(energy.energy, SurfaceContact)
+    return isinstance(energy, SurfaceContact)
 
 
 def contact_on_rank(energy: SharedContact, where: IntArray, own: int | None) -> ChangingInterpolatedEnergy:
@@ -47,11 +47,11 @@ def contact_on_rank(energy: SharedContact, where: IntArray, own: int | None) -> 
     nodes = energy.possible_nodes
     places = places_of(where, nodes)
     is_own = None if own is None else places < own
-    if isinstance(energy, BodyContact):
+    if isinstance(energy, SurfaceContact):
         here: NeighbourListEnergy = energy.renumbered(nodes, is_own)
     else:
         weights, n = energy.interpolation.weights[:, nodes], energy.interpolation.n_points
-        assert isinstance(energy.energy, BodyContact), "another contact is not shared"
+        assert isinstance(energy.energy, SurfaceContact), "another contact is not shared"
         follows = None if is_own is None else abs(weights) @ is_own > 0.0
         points = energy.energy.renumbered(np.arange(n, dtype=np.int32), follows)
         here = ChangingInterpolatedEnergy(points, Interpolation(weights))
@@ -126,7 +126,7 @@ class CountedContact:
         nodes = contact.nodes
         while isinstance(contact, ChangingInterpolatedEnergy):
             points, contact = contact.interpolation.points(points), contact.energy
-        assert isinstance(contact, BodyContact), "another contact is not shared"
+        assert isinstance(contact, SurfaceContact), "another contact is not shared"
         first = nodes[np.arange(len(nodes)), np.argmin(self.where[nodes], axis=1)]
         rows = np.flatnonzero(first < self.own)
         return contact.value(points[contact.nodes])[rows], contact.at(points).of_some(rows).observed()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
+from symplex.contact.kernel_friction import SurfaceContact
 from symplex.contact.rigid import RigidContact
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.couplings.interpolated_load import InterpolatedLoad
@@ -20,7 +20,7 @@ def is_divisible_friction(load: object) -> TypeGuard[DivisibleFriction]:
     """Return whether each rank can have its part of a load that is friction."""
     if isinstance(load, InterpolatedLoad):
         return isinstance(load.load, Friction) and is_shared_contact(load.energy)
-    return isinstance(load, Friction) and isinstance(load.energy, RigidContact | BodyContact)
+    return isinstance(load, Friction) and isinstance(load.energy, RigidContact | SurfaceContact)
 
 
 def sees_ghosts(friction: DivisibleFriction) -> bool:
@@ -35,6 +35,6 @@ def friction_on_rank(friction: DivisibleFriction, contact: Energy) -> IncrementL
         return contact.of_load(friction_on_rank(friction, contact.energy))
     whole = friction.load if isinstance(friction, InterpolatedLoad) else friction
     assert isinstance(whole, Friction), "it would have been refused"
-    assert isinstance(contact, BodyContact | RigidContact), "it would have been refused"
+    assert isinstance(contact, SurfaceContact | RigidContact), "it would have been refused"
     law = whole.law
     return Friction(contact, law.dynamic, static=law.static, slip_speed=law.slip_speed, between=whole.between)

@@ -26,12 +26,15 @@ class InelasticPiece:
         Their nodes, as the rank and as the whole mesh numbers them.
     part : Inelastic
         On the nodes of the rank; it counts each stencil whose first node is an own one.
+    whole : int
+        How many stencils the whole part has.
     """
 
     chosen: NDArray[np.integer]
     nodes: IntArray
     named: IntArray
     part: Inelastic
+    whole: int
 
     def counted(self, z: Array) -> Array:
         """Return the internal variables of the stencils that count here."""
@@ -50,7 +53,7 @@ def piece_of(part: Inelastic, chosen: NDArray[np.integer], where: IntArray, own:
     nodes = places_of(where, named)
     some = part.of_some(chosen, nodes) if len(chosen) else _Nothing(part, nodes)
     some.counts = nodes[:, 0] < own
-    return InelasticPiece(chosen, nodes, named, some)
+    return InelasticPiece(chosen, nodes, named, some, len(part.nodes))
 
 
 @final
@@ -60,7 +63,8 @@ class _Nothing(Inelastic):
     def __init__(self, part: Inelastic, nodes: IntArray):
         self.nodes, axis = nodes, part.stencil_axis
         self.stencil_axis = axis  # pyright: ignore[reportAttributeAccessIssue]
-        self.history = part.history  # pyright: ignore[reportAttributeAccessIssue]  # by which all ranks divide steps
+        # By which all ranks divide steps, and take part in what they find of elements that are gone
+        self.history, self.erodes = part.history, part.erodes  # pyright: ignore[reportAttributeAccessIssue]
         self.shape = (*part.shape[:axis], 0, *part.shape[axis + 1 :])
 
     def relaxed(self, q: Array) -> Array:

@@ -106,6 +106,7 @@ class Member:
     def begin(self, method: Method, grid: Mapping[str, Any], arrays: Mapping[str, Array]) -> Counts:
         """Begin a motion with the times of steps and what a checkpoint has, of own nodes and ghosts [..., l, dim]."""
         system = self.system
+        system.forget()
         self._motion = motion_of(method, system, **grid)
         self._motion.restore(arrays)
         if not system.agrees:  # ghosts do not move by themselves
@@ -119,16 +120,16 @@ class Member:
         Or what failed: of implicit steps the same on all ranks.
         """
         motion, system = self.motion, self.system
-        system.halo.left = 0 if system.agrees else number * parts
+        system.expect(number, parts)
         if isinstance(motion, PartMotion):
             motion.divide_by(parts)
         try:
             with self.limited():
                 motion.approach(motion.t0 + (motion.n + number) * motion.dt, math.inf)
         except FailedElsewhere:
-            system.halo.end()
+            system.end()
         except Exception as error:
-            system.halo.end()
+            system.end()
             return Failure(*system.placed(error, motion.n))
         return self.counts()
 
@@ -170,6 +171,11 @@ class Member:
     def words(self) -> NDArray[np.int64]:
         """The work done on own nodes (see `PartLedger`); of implicit steps all ranks know all of it."""
         return self.motion.words if isinstance(self.motion, PartMotion) else np.zeros((0, WORDS), np.int64)
+
+    @property
+    def gone(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Which elements [m] of the whole mesh are gone, by the names of parts, where contact follows them."""
+        return self.system.followed
 
     def counted_internal(self) -> dict[str, tuple[NDArray[np.integer], Array]]:
         """Return, by the names of inelastic parts, which stencils count here, and their internal variables."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -271,6 +272,8 @@ class MotionInParts(FixedStepMotion):
     def kept_by(self, command: Callable[[int], Command]) -> dict[str, np.ndarray]:
         """Let each rank keep its nodes, by a command that returns its work; return what else a checkpoint has.
 
+        Internal variables are among that.
+
         Together that is `checkpoint`, with the same names.
         """
         self._refuse_broken()
@@ -278,7 +281,8 @@ class MotionInParts(FixedStepMotion):
             self._divide()
         self._take_words(self._called(command))
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
-        return grid | {name: array.copy() for name, array in (self._counts.arrays | self._rest()).items()}
+        others = self._counts.arrays | self._rest() | arrays_of(self._internal_brought())
+        return grid | {name: array.copy() for name, array in others.items()}
 
     def _require_ranks(self) -> None:
         """Check that the ranks have the parts of this motion still.
@@ -308,6 +312,8 @@ class MotionInParts(FixedStepMotion):
         parts = self._called(lambda rank: Member.sums)
         self._take_words([one.works for one in parts])
         n = self.n
+        if self.system.changing and any(part.erodes for part in self.system.inelastic.values()):
+            self.system.follow(self._called(lambda rank: attrgetter("gone"))[0])
 
         def bring(nodes: NDArray[np.integer] | None) -> tuple[Array, Array, Array]:
             if self.n != n:

@@ -46,7 +46,7 @@ class Part(NamedTuple):
     outer : mapping of str to Piece
         The others, but for contact between bodies.
     contacts : mapping of str to Contact
-        Contact between bodies; in explicit steps only where it has own nodes.
+        Contact between bodies.
     counted : mapping of str to Contact, optional
         In explicit steps the contacts that are counted here as a whole, so that sums have the bits of one process;
         None if each rank counts pairs around its own nodes.
@@ -58,6 +58,8 @@ class Part(NamedTuple):
         All inelastic parts, here and elsewhere.
     sends_velocities : bool
         Whether loads in explicit steps see those of ghosts.
+    exposes : bool
+        Whether contact between bodies follows elements that go, on whatever rank.
     """
 
     share: Share
@@ -72,6 +74,7 @@ class Part(NamedTuple):
     moving: Mapping[str, SupportMotion]
     inelastic: Mapping[str, InelasticPiece]
     sends_velocities: bool = False
+    exposes: bool = False
 
 
 class Place(NamedTuple):
@@ -153,7 +156,7 @@ def parts_of(
             for name, contact in contacts.items()
             if (owner[touching[name]] == rank).any()
         }
-        elsewhere = {} if explicit else {name: EmptyContact() for name in contacts.keys() - here.keys()}
+        elsewhere = {name: EmptyContact() for name in contacts.keys() - here.keys()}
         outer = pieces(share.outer, nodes)
         inelastic = {
             name: piece_of(some, np.union1d(share.inner[key], share.outer[key]), nodes, own)
@@ -174,6 +177,7 @@ def parts_of(
             moving={name: part_of_motion(motion, share) for name, motion in system.moving.motions.items()},
             inelastic=inelastic,
             sends_velocities=sends,
+            exposes=bool(contacts) and any(part.erodes for part in system.inelastic.values()),
         )
 
     return part

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -66,6 +67,10 @@ class SubdomainSystem(System):
         self.agrees = part.counted is None
         self._known: Exception | None = None  # what all ranks have raised last
         self.failed: Place | None = None
+        self._steps_left = self._parts_of_step = 0  # of explicit steps at whose ends all ranks meet
+        self._gone: dict[str, NDArray[np.bool_]] = {}  # of the whole mesh
+        self.followed: Mapping[str, NDArray[np.bool_]] = {}  # what energies follow of it
+        self._n_gone = -1.0  # how many these are, or −1 if that is not known
         self.seen: tuple[Array, ...] = ()
         self.inner = _energies(part.inner)
         here: dict[str, Energy] = {**_energies(part.outer), **part.contacts}
@@ -112,8 +117,10 @@ class SubdomainSystem(System):
         Exception
             What it raises on one of them; of several the one that one process would have met first.
         """
-        if not self.agrees:
-            return part()
+        return self._together(part) if self.agrees else part()
+
+    def _together(self, part: Callable[[], float]) -> float:
+        """Do `agreed` in explicit steps as well, in which others only learn that steps have ended."""
         value, error = 0.0, None
         try:
             value = part()
@@ -121,6 +128,9 @@ class SubdomainSystem(System):
             error = raised
         values, failed = self.sums.gathered(np.array([value, float(error is not None)])).T
         if failed.any():
+            self._steps_left = self.halo.left = 0
+            if not self.agrees:
+                raise FailedElsewhere if error is None else error
             found = self.sums.reported(
                 None if error is None else located(error, {**self.part.outer, **self.part.inelastic})
             )
@@ -136,7 +146,83 @@ class SubdomainSystem(System):
         size, node, acting = min(found)
         return node, -size, acting
 
+    # -- elements that go, on whatever rank -----------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Know no longer which elements are gone: another motion begins."""
+        self._n_gone = -1.0
+
+    def gone(self, internal: Mapping[str, Array]) -> dict[str, NDArray[np.bool_]]:
+        """Return which elements [m] of the whole mesh are gone, by the names of parts; all ranks call it together."""
+        if not self.part.exposes:
+            return {}
+        pieces = {name: piece for name, piece in self.part.inelastic.items() if piece.part.erodes}
+        here = {name: one.chosen[one.counts & one.part.gone(internal[name])] for name, one in pieces.items()}
+        count = self._together(lambda: float(sum(map(len, here.values()))))
+        if count != self._n_gone:  # elements do not come back
+            self._n_gone, self._gone = count, {name: np.zeros(one.whole, bool) for name, one in pieces.items()}
+            for of_rank in self.sums.reported(here):
+                for name, chosen in of_rank.items():
+                    self._gone[name][chosen] = True
+        return self._gone
+
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Let energies take which elements of the whole mesh are gone."""
+        self.followed = gone
+        super().follow(gone)
+        for contact in self._counted_contacts:
+            contact.energy.follow(gone)
+
+    def expose(self, internal: Mapping[str, Array], q: Array) -> list[tuple[str, int, float]]:
+        """Let energies follow elements that are gone at the end of a step; return what is lost of theirs, if here.
+
+        All ranks meet in it, so that explicit steps may end in it (see `end`).
+        """
+        if not self.part.exposes:
+            return []
+        found = super().expose(internal, q)
+        self._steps_left = max(self._steps_left - 1, 0)
+        self.halo.left = self._parts_of_step if self._steps_left else 0
+        pieces = self.part.inelastic
+        of = [(name, np.flatnonzero(pieces[name].counts & (pieces[name].chosen == k)), x) for name, k, x in found]
+        return [(name, int(here[0]), lost) for name, here, lost in of if len(here)]
+
+    def _following(self, gone: Mapping[str, NDArray[np.bool_]], q: Array) -> float | None:
+        if gone is self.followed:
+            return None
+
+        def lost() -> float:
+            before = self._energy_of_contacts(q)
+            self.follow(gone)
+            return before - self._energy_of_contacts(q)
+
+        return self._together(lost)
+
+    def _energy_of_contacts(self, q: Array) -> float:
+        return float(sum(contact.counted(q)[0].sum() for contact in self._counted_contacts))
+
+    @property
+    def _counted_contacts(self) -> list[CountedContact]:
+        return [one for parts in self.counted.values() for one in parts if isinstance(one, CountedContact)]
+
     # -- explicit steps -------------------------------------------------------------------------------------------
+
+    def expect(self, steps: int, parts: int) -> None:
+        """Expect so many steps: explicit ones in equal parts, each with an exchange."""
+        if not self.agrees:
+            self.halo.left = parts if self.part.exposes else steps * parts
+            self._steps_left, self._parts_of_step = steps if self.part.exposes else 0, parts
+
+    def end(self) -> None:
+        """Tell the others that still expect it that this rank has failed in explicit steps, or heard of a failure."""
+        self.halo.end()  # of the present step, if they meet at its end
+
+        def fail() -> float:
+            raise FailedElsewhere
+
+        if self._steps_left:
+            with suppress(FailedElsewhere):
+                self._together(fail)
 
     def step_gradient(self, q: Array, out: Array) -> None:
         """Add the gradient in N of own nodes at q [l, dim] to out [l, dim], which is zero; ghosts in q are set.

@@ -61,11 +61,6 @@ def require_parts(system: System, *, contact: bool = False) -> None:
     for name, part in system.inelastic.items():
         if not part.is_divisible:
             raise InvalidSystem(f"inelastic part '{name}' cannot be divided among ranks. {_INSTEAD}")
-        if part.erodes and system.changing:
-            raise InvalidSystem(
-                f"contact '{next(iter(system.changing))}' between bodies cannot follow elements of '{name}' that are "
-                f"deleted on other ranks. {_INSTEAD}"
-            )
 
 
 def require_few(system: System, ranks: int) -> None:

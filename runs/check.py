@@ -168,7 +168,7 @@ def _body_contact(contact: BodyContact | SegmentContact, q: Array) -> str:
 def _disk(problem: Problem) -> float:
     """Return the size in bytes of the frames: float32 positions, displacements and fields."""
     fields = problem.scenario.tables.output.fields
-    per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force"))
+    per_node = 24 + 12 * sum(name in fields for name in ("velocity", "contact_force", "friction_traction"))
     per_node += 4 * sum(name in fields for name in ("contact_pressure", "gap")) if problem.body_contacts else 0
     per_cell = 4 * ("von_mises" in fields)
     elements = sum(len(solid.nodes) for solid in problem.solids.values())

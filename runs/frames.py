@@ -41,8 +41,9 @@ class Shown:
         self._points_at = rigid_sets.points
         self._start = self._points_at(rigid_sets.positions(mesh.points))  # a run may begin deformed
         n = len(self._start)
-        # What is drawn follows the points of contact: those of bodies as they are, others by weights [p, n].
-        drawn, follow = [mesh.points[:n_mesh]], [sp.eye_array(n_mesh, n)]
+        # What is drawn follows the points of contact: those of bodies as they are, others by weights [p − n_mesh, n].
+        drawn: list[Array] = [mesh.points[:n_mesh]]
+        follow: list[sp.sparray] = []
 
         def add(name: str, shape: Array, cells: Mapping[str, IntArray], weights: sp.sparray) -> None:
             first = np.int32(sum(map(len, drawn)))
@@ -77,11 +78,12 @@ class Shown:
                 own = rigid_sets.drawn_points_of(part.name.removesuffix(SKIN)) if part.name.endswith(SKIN) else None
                 nodes, parts = (one.nodes, one.weights) if own is None else (own[:, None], np.ones((len(own), 1)))
                 add(part.name, one.points, one.cells, _weights(parts, nodes, n))
-        self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow))
+        self.points, self._follow = np.concatenate(drawn), sp.csr_array(sp.vstack(follow)) if follow else None
 
     def at_points(self, values: Array) -> Array:
         """Return values [n, …] of the points of contact at those that are drawn."""
-        return self._follow @ values
+        of_mesh = values[: self.n_mesh] + 0.0  # a copy, without the sign of zeros
+        return of_mesh if self._follow is None else np.concatenate([of_mesh, self._follow @ values])
 
     def velocities(self, v: Array) -> Array:
         """Return the velocities [p, 3] in m/s of the points that are drawn, given those of nodes [n, 3]."""

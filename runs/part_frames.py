@@ -13,6 +13,7 @@ from symplex.fem.system import State, System
 from symplex.meshes.series.piece_index import Piece
 from symplex.meshes.series.series import Block
 from symplex.meshes.series.vtkhdf import VtkHdfWriter
+from symplex.parallel.inelastic import InelasticPiece
 from symplex.parallel.member import Member
 from symplex.parallel.part import Around
 from symplex.runs.frames import Shown, fields_of
@@ -56,7 +57,7 @@ class FramesOfPart:
     points : float64 [l, 3]
         Where its nodes are drawn at displacement zero.
     first : mapping of str to int
-        The place of the first element of each energy among the cells of its block.
+        The place of the first element of each energy or inelastic part among the cells of its block.
     point_masses : mapping of str to int
         Their nodes in the whole mesh.
 
@@ -83,13 +84,15 @@ class FramesOfPart:
         part, around = member.part, member.around
         nodes, own = part.share.nodes, part.share.ghosts
         energies = {name: one.energy for name, one in around.items()}
-        system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed)
+        inelastic = {name: piece for name, piece in part.inelastic.items() if len(piece.nodes)}
+        laws = {name: piece.part for name, piece in inelastic.items()}
+        system = System(part.mass, energies, dim=points.shape[1], fixed=part.fixed, inelastic=laws)
         masses = {name: np.flatnonzero(nodes[:own] == node) for name, node in point_masses.items()}
         here = {name: int(found[0]) for name, found in masses.items() if len(found)}
         no_sets = RigidNodeSets([], {}, len(points), framed=False, skins={})
         parts = Parts.of_system(scenario.tables, system, here, no_sets)
         self._shown, self._requested = _ShownPart(points, parts), scenario.tables.output.fields
-        cells, at, self._counts = self._cells(around, first)
+        cells, at, self._counts = self._cells({**around, **inelastic}, first)
         rows = [some.ravel() for kinds in cells.values() for some in kinds.values()]
         self._used = used = np.unique(np.concatenate([np.empty(0, np.int32), *rows]))
         blocks = {
@@ -100,7 +103,7 @@ class FramesOfPart:
         self.layout: Mapping[str, tuple[int, ...]] = {}
 
     def _cells(
-        self, around: Mapping[str, Around], first: Mapping[str, int]
+        self, around: Mapping[str, Around | InelasticPiece], first: Mapping[str, int]
     ) -> tuple[dict[str, dict[str, IntArray]], dict[str, NDArray[np.int64]], dict[str, NDArray[np.bool_]]]:
         """Return, by block, its cells here by type, their places in the whole block, and which of all here count."""
         cells: dict[str, dict[str, IntArray]] = {}
@@ -122,7 +125,7 @@ class FramesOfPart:
     def fields(self, t: float) -> tuple[Array, dict[str, Array], dict[str, dict[str, Array]]]:
         """Return the positions of all nodes here, the fields at these as far as they are known here, and of cells."""
         arrays = self._member.local
-        state = State(t, arrays["q"], arrays["v"], arrays["a"])
+        state = State(t, arrays["q"], arrays["v"], arrays["a"], internal=self._member.internal)
         return state.q, *fields_of(self._shown, self._requested, as_it_is, state)
 
     def write(self, t: float) -> tuple[Array, Array] | None:

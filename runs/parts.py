@@ -26,11 +26,14 @@ from symplex.base.fields import (
     PLACES_OF_SHELLS,
 )
 from symplex.contact.bodies import BodyContact
+from symplex.contact.friction import Friction
+from symplex.contact.kernel_friction import SurfaceContact
 from symplex.contact.output import ContactState
 from symplex.contact.rigid import ObstacleContact
 from symplex.contact.segments import SegmentContact, SegmentState
 from symplex.fem.couplings.cohesive import CohesiveFaces
 from symplex.fem.couplings.interpolated_bars import InterpolatedBars, springs_of
+from symplex.fem.couplings.interpolated_load import InterpolatedLoad
 from symplex.fem.couplings.interpolation import Interpolation
 from symplex.fem.energies.energy import Array, IntArray
 from symplex.fem.energies.inelastic import Inelastic
@@ -776,7 +779,19 @@ class Parts(Sequence[Part]):
                 if isinstance(one, SegmentState):
                     pressures += one.pressures()
             fields |= {"contact_pressure": pressures, "gap": gaps}
+            if "friction_traction" in requested:
+                fields["friction_traction"] = self._friction_tractions(state)
         return {name: values for name, values in fields.items() if name in requested}
+
+    def _friction_tractions(self, state: State) -> Array:
+        """Return the tractions [p, 3] in Pa of friction between bodies, at the velocities that there are."""
+        total = np.zeros_like(self._points(state.q))
+        for load in self._system.loads.values():
+            friction = load.load if isinstance(load, InterpolatedLoad) else load
+            if isinstance(friction, Friction) and isinstance(friction.energy, SurfaceContact):
+                found = friction.tractions(*(points_of(load.energy, one) for one in (state.q, state.v)))
+                total[: len(found)] += found
+        return total
 
 
 def _size(mesh: Mesh, name: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from symplex.errors import ScenarioError
 from symplex.fem.assembly.pattern import Array, IntArray
+from symplex.fem.solids.viscoelastic import Viscoelastic
 from symplex.meshes.series.piece_index import PieceIndex, path_of_piece, pieces_of
 from symplex.meshes.series.pieces import is_of, new_piece, resumed_piece
 from symplex.parallel.contact import is_shared_contact
@@ -37,8 +38,8 @@ def require_pieces(problem: Problem) -> None:
         why = f"the forces and gaps of '{touching[0]}' are those of nodes of several ranks"
     elif moving:
         why = f"'{moving[0]}' is drawn at points that are no nodes of bodies"
-    elif problem.system.inelastic:
-        why = f"the first rank keeps the internal variables of '{next(iter(problem.system.inelastic))}'"
+    elif creeping := [name for name, part in problem.system.inelastic.items() if isinstance(part, Viscoelastic)]:
+        why = f"stresses of '{creeping[0]}' are those of two parts of the system"
     elif problem.scenario.tables.output.format != "vtkhdf":
         why = 'their format is not "vtkhdf"'
     if why:
@@ -79,7 +80,7 @@ class FramesOfRanks:
     def __init__(self, ranks: Ranks, problem: Problem, shown: Shown, path: Path):
         self._ranks, self.path = ranks, path
         nodes: list[IntArray] = ranks.call(lambda rank: NodesOfRank())
-        first = {name: 0 for name in problem.system.energies}
+        first = dict.fromkeys((*problem.system.energies, *problem.system.inelastic), 0)
         for body in (part for part in shown.parts if isinstance(part, BodyPart)):
             own = {name: np.full(len(solid.nodes), k) for k, (name, solid) in enumerate(body.solids.items())}
             order = body.joined(own)

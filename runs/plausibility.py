@@ -16,7 +16,6 @@ from symplex.fem.solids.plastic import LOCKING, Flowing
 from symplex.meshes.location import are_in_cells
 from symplex.runs.progress import si
 from symplex.scenario.joined_parts import parts_by_body
-from symplex.scenario.messages import place
 from symplex.scenario.obstacles import ShapedTable, obstacle_of
 from symplex.scenario.scenario import Problem
 from symplex.scenario.start import ResultStart, RotationStart
@@ -68,22 +67,22 @@ def _added_masses(problem: Problem) -> Iterator[str]:
 def _materials(problem: Problem) -> Iterator[str]:
     """Yield what is odd about the densities of materials and the waves in them."""
     tables = problem.scenario.tables
-    for k, body in enumerate(tables.body):
+    for body in tables.body:
         for group, table in body.material_of_group.items():
             material = table.material()
-            of = place("body", k, body.name) + (f": material '{group}'" if group is not None else "")
+            of = body.here + (f": material '{group}'" if group is not None else "")
             yield from _odd(of, material.density, material.wave_speed, material.young)
-    for k, truss in enumerate(tables.truss):
+    for truss in tables.truss:
         if (bar := truss.material) is not None:
-            yield from _odd(place("truss", k, truss.name), bar.density, (bar.young / bar.density) ** 0.5, bar.young)
-    for k, beam in enumerate(tables.beam):
+            yield from _odd(truss.here, bar.density, (bar.young / bar.density) ** 0.5, bar.young)
+    for beam in tables.beam:
         for one in (beam.material, *(part.material for part in beam.parts)):
             if one is not None:
-                yield from _odd(place("beam", k, beam.name), one.density, (one.young / one.density) ** 0.5, one.young)
-    for k, shell in enumerate(tables.shell):
+                yield from _odd(beam.here, one.density, (one.young / one.density) ** 0.5, one.young)
+    for shell in tables.shell:
         for one in shell.materials:
             speed = (one.stiffest / one.density) ** 0.5
-            yield from _odd(place("shell", k, shell.name), one.density, speed, one.stiffest)
+            yield from _odd(shell.here, one.density, speed, one.stiffest)
 
 
 def _odd(of: str, density: float, speed: float, young: float) -> Iterator[str]:
@@ -106,13 +105,13 @@ def _locking(problem: Problem) -> Iterator[str]:
 
 def _thick_shells(problem: Problem) -> Iterator[str]:
     """Yield which shells are thicker than half of what they measure."""
-    for k, shell in enumerate(problem.scenario.tables.shell):
+    for shell in problem.scenario.tables.shell:
         structure = problem.shells[shell.name].structure
         size = float(np.ptp(structure.frames.centers(structure.points), axis=0).max())
         thickness = max(one.thickness for one in shell.properties_of_parts())
         if thickness > _THICKEST * size:
             yield (
-                f"{place('shell', k, shell.name)}: implausible thickness = {si(thickness, 'm', 4)} of a shell that "
+                f"{shell.here}: implausible thickness = {si(thickness, 'm', 4)} of a shell that "
                 f"measures {si(size, 'm', 4)}. Check the units: m."
             )
 
@@ -121,7 +120,7 @@ def _masses(problem: Problem) -> Iterator[str]:
     """Yield what is odd about the masses of rigid bodies against their volumes."""
     tables, rigid_sets = problem.scenario.tables, problem.rigid_sets
     for key in ("obstacle", "rigid_body"):
-        for k, table in enumerate(getattr(tables, key)):
+        for table in getattr(tables, key):
             if not table.is_free or table.name not in rigid_sets.rigid_sets:
                 continue
             try:
@@ -136,7 +135,7 @@ def _masses(problem: Problem) -> Iterator[str]:
             mass = rigid_sets.rigid_sets[table.name].mass
             if not LIGHTEST <= mass / volume <= HEAVIEST:
                 yield (
-                    f"{place(key, k, table.name)}: implausible mass of {mass:.4g} kg in a volume of "
+                    f"{table.here}: implausible mass of {mass:.4g} kg in a volume of "
                     f"{volume:.4g} m³, {mass / volume:.4g} kg/m³ (materials: {LIGHTEST:g} to {HEAVIEST:,.0f} kg/m³). "
                     "Check the units of mass and lengths."
                 )
@@ -149,7 +148,7 @@ def _coarse_bonds(problem: Problem) -> Iterator[str]:
     """
     mesh, tables = problem.mesh, problem.scenario.tables
     young = {body.name: min(m.material().young for m in body.material_of_group.values()) for body in tables.body}
-    for k, table in enumerate(tables.cohesive):
+    for table in tables.cohesive:
         bonds = problem.system.inelastic.get(table.name)
         names = [name for name in (table.body, table.to) if name in young]
         if not (isinstance(bonds, CohesiveFaces) and names):
@@ -159,7 +158,7 @@ def _coarse_bonds(problem: Problem) -> Iterator[str]:
         zone, edge = min(length, (length * height**3) ** 0.25), float(np.sqrt(bonds.areas.sum(axis=1).max()))
         if edge > _FACES_PER_ZONE * zone:
             yield (
-                f"{place('cohesive', k, table.name)}: its faces are {si(edge, 'm')} long, and the zone that softens "
+                f"{table.here}: its faces are {si(edge, 'm')} long, and the zone that softens "
                 f"ahead of a crack is about {si(zone, 'm')}, so that a crack runs in jumps. Take faces of "
                 f"{si(zone / 3.0, 'm')}, or a lower strength, which makes the zone longer."
             )
@@ -169,7 +168,7 @@ def _overlaps(problem: Problem) -> Iterator[str]:
     """Yield which bodies, trusses and point masses are in one place."""
     mesh, tables = problem.mesh, problem.scenario.tables
     size = float(np.abs(mesh.points).max(initial=0.0))
-    places = {table.name: place("body", k, table.name) for k, table in enumerate(tables.body)}
+    places = {table.name: table.here for table in tables.body}
     nodes = {name: mesh.nodes_of(name) for name in tables.names}
     boxes = {name: (mesh.points[own].min(axis=0), mesh.points[own].max(axis=0)) for name, own in nodes.items()}
     for one, other in combinations(tables.names, 2):
@@ -191,7 +190,7 @@ def _overlaps(problem: Problem) -> Iterator[str]:
 def _loose_masses(problem: Problem) -> Iterator[str]:
     """Yield which point masses are at a node of beams or shells, and not part of it."""
     structures = {name: one.structure for name, one in {**problem.beams, **problem.shells}.items()}
-    for k, mass in enumerate(problem.scenario.tables.point_mass):
+    for mass in problem.scenario.tables.point_mass:
         if mass.position is None:
             continue
         for name, structure in structures.items():
@@ -199,7 +198,7 @@ def _loose_masses(problem: Problem) -> Iterator[str]:
             size = float(np.abs(centers).max(initial=0.0))
             if np.abs(centers - np.array(mass.position)).max(axis=1).min() <= _SAME * size:
                 yield (
-                    f"{place('point_mass', k, mass.name)} is at a node of '{name}', but is not joined to it. Give "
+                    f"{mass.here} is at a node of '{name}', but is not joined to it. Give "
                     f'body = "{name}" and at = [{", ".join(f"{x:g}" for x in mass.position)}] instead of position.'
                 )
 

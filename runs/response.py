@@ -200,9 +200,7 @@ def asked_of(scenario: Scenario, at: str | float = "start") -> Asked:
     try:
         requested = {item.name: _nodes(problem, item) for item in table.at if not isinstance(item, ProbePlace)}
         acting = about.system.loads
-        excited = excitation(
-            table, tables.load, tables.support, problem.mesh, about.state, acting, problem.rigid_sets.drivers
-        )
+        excited = excitation(tables, problem.mesh, about.state, acting, problem.rigid_sets.drivers)
     except ScenarioError as error:
         raise ScenarioError(f"{scenario.path.name}: {place('response')}: {error}") from None
     modes = None if table.modes is None else natural_modes(about.system, about.state, table.modes)

@@ -249,13 +249,7 @@ class Cylindrical(Table):
             raise ValueError(f"fixed must be some of {', '.join(_LOCAL)}, each once, got {shown(self.fixed)}")
 
     def directions(self, points: Array) -> list[Array]:
-        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m.
-
-        Raises
-        ------
-        ScenarioError
-            If a point is on the axis, where nothing is radial.
-        """
+        """Return the unit vectors [m, 3] of what is fixed, at points [m, 3] in m."""
         e = unit_vector(np.array(self.axis))
         arms = points - np.array(self.point)
         across = arms - np.outer(arms @ e, e)
@@ -275,11 +269,10 @@ class Cylindrical(Table):
 class Support(Timed):
     """Boundary condition: components of motion that nodes do not have, or that are given.
 
-    When a support ends, its nodes go on freely with their velocity. A coordinate can be fixed or moved by one support
-    only. With all nodes at rest only ``kind = "static"`` runs. Directions that are not along the axes
-    (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the energy ½ k (n · u − b)² of each node,
-    of the name of the support: a reaction R leaves a displacement R/k, and n does not turn. A motion that is given is
-    b(t), with its work: its part along ``direction``, or its parts along what ``cylindrical`` holds.
+    When a support ends, its nodes move on freely with their velocity. A coordinate can be fixed or moved by one
+    support only. Oblique directions (``direction``, ``cylindrical``, ``symmetry`` across a normal) are held by the
+    energy ½ k (n · u − b)² of each node, of the name of the support: a reaction R leaves a displacement R/k, and n
+    does not rotate. A prescribed motion b(t) is its part along these directions, with its work.
     """
 
     does_work = True
@@ -294,14 +287,14 @@ class Support(Timed):
     rotations: Annotated[
         str | None,
         letters('"" for none'),
-        "Of nodes of beams and shells: rotations about these axes that are held. By default all if `components` "
-        "is left out too, which is a clamp; else none, which is a hinge.",
+        "Fixed rotations of beams and shells about these axes; by default all if `components` is left out (a "
+        "clamp), else none (a hinge).",
     ] = None
     symmetry: Annotated[
         Plane | None,
         Quantity(_plane, "m", 'text, `"x"` or `"x=0.5"`, or table `{ point = …, normal = … }`'),
-        "Plane of symmetry, `x = 0`, another one across an axis, or oblique: holds the nodes of the body on it, at the "
-        "start, against displacements across it, and of beams and shells against rotations about axes in it.",
+        "Plane of symmetry: fixes displacements across it of nodes on it at the start, and rotations of beams "
+        "and shells about axes in it.",
     ] = None
     direction: Annotated[
         Triple | None, nonzero(), "Oblique support: nodes do not move along this direction, instead of `components`."
@@ -322,8 +315,7 @@ class Support(Timed):
     field: Annotated[
         tuple[str, str, str] | None,
         Quantity(formulas, "m", "three formulas of x, y, z"),
-        "Displacements of each node by its place at the start in m, times the `history`, such as "
-        '`["0.01*x", "0", "-0.003*z"]`, with + - * / **, brackets, `pi` and functions.',
+        'Displacements by place at the start, times the `history`: `["0.01*x", "0", "-0.003*z"]`.',
     ] = None
     rotation: Annotated[Turn | None, "The nodes turn as one rigid body, times the `history`."] = None
     acceleration: Annotated[
@@ -333,8 +325,7 @@ class Support(Timed):
     ] = None
     baseline: Annotated[
         Literal["none", "rest", "polynomial"],
-        'Correction of the record of an `acceleration`: `"rest"` subtracts the line with which it ends at rest '
-        'where it began, `"polynomial"` the derivative of the cubic nearest to its velocities.',
+        "Correction of a record of `acceleration` ([accelerograms](../modes.md#accelerograms)).",
     ] = "none"
     velocity: Annotated[Triple | None, vector("m/s"), "Constant velocity, without `history`."] = None
     history: Annotated[History | None, "Factor of the motion over time; a table must cover the whole run."] = None
@@ -439,13 +430,7 @@ class Support(Timed):
             )
 
     def on_plane(self, points: Array) -> NDArray[np.bool_]:
-        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none.
-
-        Raises
-        ------
-        ScenarioError
-            If none is.
-        """
+        """Return which points [n, 3] in m are on the plane of symmetry; all if there is none."""
         if self.symmetry is None:
             return np.ones(len(points), bool)
         plane = self.symmetry

@@ -91,13 +91,7 @@ class SectionTable(Table):
         return {key: getattr(self, key) for key in _DIMENSIONS if getattr(self, key) is not None}
 
     def section(self) -> Section:
-        """Return its numbers.
-
-        Raises
-        ------
-        InvalidSystem
-            If lengths do not fit.
-        """
+        """Return its numbers."""
         numbers = self._numbers()
         match self.kind:
             case "rectangle":
@@ -158,13 +152,7 @@ class PropertiesTable(Table):
     moments: Annotated[tuple[float, float], numbers("kg m", 2), "∫ρ x₁² dA and ∫ρ x₂² dA."]
 
     def properties(self) -> BeamProperties:
-        """Return them.
-
-        Raises
-        ------
-        InvalidSystem
-            If a number is not positive.
-        """
+        """Return them."""
         return BeamProperties(**self._values())
 
 
@@ -192,7 +180,6 @@ class BeamTable(LinesTable):
     loads may be moments ([beams.md](../beams.md)).
     """
 
-    adds_energy = True
     particles = 4
     up: Annotated[Triple, nonzero(), "Direction for axis 1 of the section, which is what of it is across the beam."]
     section: Annotated[SectionTable | None, "Shape or numbers of the section, with `material`."] = None
@@ -209,8 +196,8 @@ class BeamTable(LinesTable):
     extent: Annotated[
         float,
         between(0.01, 1.0),
-        "How far the particles of a node are apart along the beam, relative to what the inertia of its halves of "
-        "elements asks for; with 1 explicit methods take steps four times as long, and frequencies are lower.",
+        "Distance of a node's particles along the beam, relative to the inertia of its halves of elements; with "
+        "1 explicit steps are four times as long, and frequencies lower.",
     ] = 0.25
     mass: Annotated[
         Literal["lumped", "consistent"],
@@ -266,13 +253,7 @@ class BeamTable(LinesTable):
         ]
 
     def members_of_parts(self, mesh: Mesh) -> list[IntArray]:
-        """Return which lines of a mesh each part has.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, it has no lines, or two parts have one together.
-        """
+        """Return which lines of a mesh each part has."""
         taken = np.full(len(mesh.cells["line"]), -1)
         for k, part in enumerate(self.parts):
             if part.group not in mesh.groups:
@@ -289,15 +270,7 @@ class BeamTable(LinesTable):
         return [np.flatnonzero(taken == k).astype(np.int32) for k in range(len(self.parts))]
 
     def structure(self, mesh: Mesh, jointed: IntArray) -> Beams:
-        """Return the beams along the lines of a mesh; all of their nodes can have joints.
-
-        Raises
-        ------
-        InvalidSystem, MaterialError
-            If up is along a line, or lengths of a section do not fit.
-        ScenarioError
-            If a part has no lines.
-        """
+        """Return the beams along the lines of a mesh; all of their nodes can have joints."""
         m = len(mesh.cells["line"])
         every, up = [self._properties()] * m, np.tile(np.array(self.up, float), (m, 1))
         for part, rows in zip(self.parts, self.members_of_parts(mesh), strict=True):

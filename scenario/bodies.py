@@ -43,7 +43,17 @@ from symplex.meshes.repair import drop_duplicates, drop_unconnected, orient
 from symplex.scenario.actions import Timed, formulas, letters, time_or_name
 from symplex.scenario.definitions import formula_at
 from symplex.scenario.materials import MaterialTable
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.table import (
+    BodyTable,
+    Entry,
+    Need,
+    Rotation,
+    Table,
+    needs_of_history,
+    needs_of_mass,
+    one_of,
+    placed,
+)
 from symplex.scenario.temperatures import thermal_change
 from symplex.scenario.viscous import needs_of_overstress, overstress_name, require_finite_strains, viscosity_name
 
@@ -88,8 +98,8 @@ class CylinderMesh(Table):
     cells: Annotated[
         tuple[int, int, int],
         counts(2**31 - 1),
-        "Cells along the radius, around and along z; of a solid one an even number in each quarter, and those along "
-        "the radius are outside of the block in the middle.",
+        "Cells along the radius, around and along z; of a solid one an even number in each quarter, and along "
+        "the radius outside of the middle block.",
     ]
     inner: Annotated[float, not_negative("m"), _INNER] = 0.0
     degrees: Annotated[float, positive("°", 360.0), "Of the sector; of a solid one 90, 180 or 360."] = 360.0
@@ -113,8 +123,8 @@ class BallMesh(Table):
     cells: Annotated[
         tuple[int, int],
         counts(2**31 - 1, of=2),
-        "Cells along the radius, and along a quarter of a great circle, an even number; of a solid one those along "
-        "the radius are outside of the block in the middle.",
+        "Cells along the radius (of a solid one outside of the middle block), and along a quarter of a great "
+        "circle, an even number.",
     ]
     inner: Annotated[float, not_negative("m"), _INNER] = 0.0
     symmetry: Annotated[
@@ -248,7 +258,7 @@ class ReducedTable(Table):
     ] = []
 
 
-class Body(Timed):
+class Body(BodyTable, Timed):
     """A deformable body.
 
     Bodies pass through each other unless there is a table ``[[contact]]``. Elements may be tetrahedra, hexahedra,
@@ -257,9 +267,6 @@ class Body(Timed):
     the history, ``BODY.GROUP``, ``BODY.tetra`` or ``BODY.GROUP.tetra``; in all else it is one body.
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     begin: Annotated[
         float,
         time_or_name(),
@@ -294,18 +301,16 @@ class Body(Timed):
     mass: Annotated[Literal["lumped", "consistent"], '`"consistent"` is for implicit integrators.'] = "lumped"
     massless: Annotated[
         Text | None,
-        "A group of nodes without inertia, usually those in contact: their mass goes to the nodes behind them, so "
-        'that contact forces are smooth ([more](../body-contact.md)); for `"energy-momentum"`.',
+        "Group of nodes without inertia, whose mass goes to the nodes behind, for smooth contact forces "
+        '([more](../body-contact.md#sharp-impact-forces-zero-mass-contact-nodes)); for `"energy-momentum"`.',
     ] = None
     quadratic: Annotated[
         bool, "Make linear cells quadratic: `tetra10`, `hexahedron20`, `wedge15`, `pyramid13` with straight edges."
     ] = False
     formulation: Annotated[
         Literal["full", "stabilized", "mean-dilatation", "reduced", "standard"] | None,
-        '`"stabilized"`, the default of hexahedra: one point with hourglass control, free of locking; `"full"`, '
-        'the default of others (formerly `"standard"`); `"mean-dilatation"`, for rubber; `"reduced"`, of '
-        "hexahedra of 20 nodes ([more](../elements.md#formulations)). Elements that a deck names otherwise need "
-        "it.",
+        '`"stabilized"` is the default of hexahedra, `"full"` (formerly `"standard"`) of others '
+        "([formulations](../elements.md#formulations)). Elements that a deck names otherwise need it.",
     ] = None
     rigid: Annotated[
         Literal[True] | str | None,
@@ -377,15 +382,6 @@ class Body(Timed):
         """That of `symplex.Solid`; ``"standard"`` is what earlier versions called full integration."""
         return "full" if self.formulation == "standard" else self.formulation
 
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> Body | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
-
     def columns(self, tables: Tables) -> Iterable[str]:
         """What is viscous or flows in it, with its work."""
         stress, overstress = viscosity_name(self.name), overstress_name(self.name)
@@ -443,13 +439,7 @@ class Body(Timed):
 
 
 def mesh_of(body: Body, folder: Path) -> Mesh:
-    """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder.
-
-    Raises
-    ------
-    MeshError
-        If it cannot be read, or not be computed with.
-    """
+    """Return the mesh of one body, restricted to its group, checked and placed; files are looked for in a folder."""
     mesh, called = body.mesh.mesh(body.scale, folder, 2 if body.quadratic else 1)
     mesh = _with_regions(mesh, body.mesh.regions)
     formulations = mesh.formulations
@@ -475,14 +465,9 @@ def mesh_of(body: Body, folder: Path) -> Mesh:
         mesh = quadratic(mesh)
     require_materials(body, mesh, called)
     require_conforming(mesh, called)
-    points = mesh.points
-    if body.rotate is not None:
-        points = points @ body.rotate.matrix.T
-    points = points + np.array(body.translate)
+    points = placed(mesh.points, body.rotate, body.translate)
     for copy in body.instance:
-        turned = points if copy.rotate is None else points @ copy.rotate.matrix.T
-        points = turned + np.array(copy.translate)
-    points = np.ascontiguousarray(points)
+        points = placed(points, copy.rotate, copy.translate)
     far, size = np.abs(points).max(), np.ptp(points, axis=0).max()
     if np.finfo(float).eps * far > _ROUNDED * size:
         raise MeshError(
@@ -510,13 +495,7 @@ def _with_regions(mesh: Mesh, regions: Mapping[str, tuple[Triple, Triple]]) -> M
 
 
 def elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
-    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it.
-
-    Raises
-    ------
-    MeshError
-        If the group does not exist, or there are no elements, or other volume cells.
-    """
+    """Return the part of a mesh that is a group of elements (default: all), with the faces and groups on it."""
     known = [element.kind for element in SOLIDS]
     if group is None:
         kinds = mesh.volume_types
@@ -536,13 +515,7 @@ def elements_of(mesh: Mesh, group: str | None, called: str) -> Mesh:
 
 
 def _without(mesh: Mesh, group: str, name: str) -> Mesh:
-    """Return a mesh without the elements of a group.
-
-    Raises
-    ------
-    MeshError
-        If there is no such group, it has no elements, or all.
-    """
+    """Return a mesh without the elements of a group."""
     if group not in mesh.groups:
         raise MeshError(f"rigid: group '{group}' is not in body '{name}'; it has: {', '.join(mesh.groups) or 'none'}.")
     members = mesh.cell_groups.get(group, {})
@@ -571,13 +544,7 @@ def _part(mesh: Mesh, cells: Mapping[str, IntArray]) -> Mesh:
 
 
 def require_materials(body: Body, mesh: Mesh, called: str) -> None:
-    """Check that each element of a body has one material: that the groups of its materials cover it exactly.
-
-    Raises
-    ------
-    MeshError
-        If a group does not exist or has no elements, or elements are in none or in several of them.
-    """
+    """Check that each element of a body has one material: that the groups of its materials cover it exactly."""
     groups = [group for group in body.material_of_group if group is not None]
     counts = {kind: np.zeros(len(mesh.cells[kind]), int) for kind in mesh.volume_types}
     for group in groups:
@@ -609,11 +576,6 @@ def require_conforming(mesh: Mesh, called: str) -> None:
     """Check that quadrilateral faces of elements meet no triangular ones.
 
     Between tetrahedra and hexahedra that share nodes only, faces would part; pyramids go between them.
-
-    Raises
-    ------
-    MeshError
-        If two corners of a triangular face on the boundary are opposite corners of a quadrilateral one.
     """
     if len(mesh.volume_types) < 2:
         return

@@ -177,13 +177,7 @@ class Builder:
         return ContactParts(self, self._surface_nodes)  # pyright: ignore[reportArgumentType]
 
     def build(self) -> Built:
-        """Return all of it.
-
-        Raises
-        ------
-        ScenarioError
-            With one line for each mistake.
-        """
+        """Return all of it."""
         self.mesh = self._known_mesh() or self._tied(self._merged())
         self._raise_mistakes()
         skins = {}
@@ -501,10 +495,17 @@ class Builder:
             return None
         return mesh
 
+    def _own_mesh(self, table: Entry) -> Mesh:
+        """Return the mesh of a table that has nodes; of a reduced body that of its nodes."""
+        if not isinstance(table, FlexibleBodyTable):
+            return table.own_mesh(self.folder)
+        body = self.flexible[table.name] = table.reduced_body(self.folder)
+        return mesh_of_nodes(body)
+
     def _merged(self) -> Mesh:
         """Return all that has nodes in one mesh; those that it is made of are no longer needed then."""
         meshes = {
-            str(getattr(table, "name", None)): self._try(here, table.own_mesh, self.folder)
+            str(getattr(table, "name", None)): self._try(here, self._own_mesh, table)
             for here, table in self.tables.entries()
             if table.has_nodes
         }
@@ -513,11 +514,6 @@ class Builder:
         for here, table in self.tables.entries(PretensionTable):
             if (cut := self._try(here, table.cut, found[table.body])) is not None:
                 found[table.body] = cut
-        self._raise_mistakes()
-        for here, table in self.tables.entries(FlexibleBodyTable):
-            body = self._try(here, table.reduced_body, found[table.name], self.folder)
-            if body is not None:
-                self.flexible[table.name], found[table.name] = body, mesh_of_nodes(body)
         self._raise_mistakes()
         for here, table in (*self.tables.entries(BeamTable), *self.tables.entries(ShellTable)):
             jointed = self._jointed(table.name, found[table.name])

@@ -13,13 +13,7 @@ _FORM = "write table.key=value, as integrator.dt=1e-6, body.cube.material.young=
 
 
 def split_change(change: str) -> tuple[str, str]:
-    """Return the key and the value of a change written ``table.key=value``.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not written so.
-    """
+    """Return the key and the value of a change written ``table.key=value``."""
     key, sign, value = change.partition("=")
     if not sign or not key.strip() or not value.strip():
         raise ScenarioError(f"{shown(change)} is no change of a scenario; {_FORM}.")
@@ -38,11 +32,6 @@ def with_changes(text: str, changes: Mapping[str, Any], name: str) -> str:
         its name or its number, from 1 on. A text is read as TOML, or as itself where it is none.
     name : str
         The scenario's, for messages.
-
-    Raises
-    ------
-    ScenarioError
-        If a key leads nowhere.
     """
     if not changes:
         return text
@@ -116,13 +105,7 @@ def value_of(text: str) -> Any:
 
 
 def parsed_changes(changes: Iterable[str]) -> dict[str, str]:
-    """Return changes written ``table.key=value`` by key.
-
-    Raises
-    ------
-    ScenarioError
-        If one is not written so, or a key is set twice.
-    """
+    """Return changes written ``table.key=value`` by key."""
     found: dict[str, str] = {}
     for change in changes:
         key, value = split_change(change)

@@ -82,13 +82,7 @@ class CohesiveTable(Entry):
 
 
 def bonded_faces(table: CohesiveTable, mesh: Mesh) -> tuple[IntArray, IntArray]:
-    """Return the faces [m, k] of a body that lie on faces of another one, and the nodes [m, k] of these.
-
-    Raises
-    ------
-    ScenarioError, MeshError
-        If there are none, or they are of several types.
-    """
+    """Return the faces [m, k] of a body that lie on faces of another one, and the nodes [m, k] of these."""
     own = mesh.faces_of(group_in(mesh, table.body, table.group))
     others = mesh.faces_of(group_in(mesh, table.to, table.to_group))
     if not own or not others:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from symplex.base.quantities import Name, Text, number, positive, shown, whole
 from symplex.scenario.actions import Timed
-from symplex.scenario.messages import place, suggestion
+from symplex.scenario.messages import suggestion
 from symplex.scenario.table import Entry, one_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def wrong_conditions(tables: Tables) -> list[str]:
         if item.begin_event is not None and item.begin_event == item.until_event:
             lines.append(f"{here}: from and until are both {shown(item.begin_event)}, so that it never acts.")
     for k, table in enumerate(tables.when):
-        here = place("when", k, table.name)
+        here = table.here
         if table.name in names[:k]:
             lines.append(f"{here}: the name is taken by [[when]] #{names.index(table.name) + 1}; choose another.")
         if table.probe is not None and table.probe not in probes:
@@ -101,8 +101,8 @@ def _never(whens: Sequence[WhenTable]) -> list[str]:
     while ready := {when.name for when in whens if when.name not in done and done.issuperset(when.after)}:
         done |= ready
     return [
-        f"{place('when', k, when.name)}: it can never hold: the conditions in after wait for each other."
-        for k, when in enumerate(whens)
+        f"{when.here}: it can never hold: the conditions in after wait for each other."
+        for when in whens
         if when.name not in done
     ]
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from symplex.contact.friction import Friction
 from symplex.contact.rigid import ObstacleContact
-from symplex.contact.segments import SegmentContact
 from symplex.errors import ScenarioError
 from symplex.fem.couplings.interpolation import ChangingInterpolatedEnergy
 from symplex.fem.energies.energy import IntArray
@@ -84,7 +83,6 @@ class ContactParts:
         energy = self._rigid_sets.of_points(contact) if of_nodes is None else of_nodes
         self._world.add(table.name, energy)
         for name, pair in frictions.items():
-            assert not isinstance(contact, SegmentContact), "it has been refused"
             friction = Friction(contact, **table.friction_options, between=pair)
             self._world.add(name, friction if energy is contact else energy.of_load(friction))  # pyright: ignore
 

@@ -15,6 +15,7 @@ from symplex.base.columns import AXES
 from symplex.base.quantities import Key, Name, Quantity, check_text, not_negative, positive, refused, shown
 from symplex.contact.bodies import BodyContact
 from symplex.contact.exposed import ExposedSurface
+from symplex.contact.kernel_friction import SurfaceContact
 from symplex.contact.offset import SHARE as SHARE_TOUCHING, offset_contact
 from symplex.contact.output import MOST_PAIRS
 from symplex.contact.segments import SegmentContact, segment_depth
@@ -35,8 +36,6 @@ from symplex.scenario.table import Need
 if TYPE_CHECKING:
     from symplex.scenario.building import Builder
     from symplex.scenario.tables import Tables
-
-SurfaceContact = BodyContact | SegmentContact
 
 
 def _bodies(value: Any) -> str | tuple[str, ...]:
@@ -75,16 +74,14 @@ class ContactTable(FrictionTable):
     with_itself: Annotated[bool, "Each may touch itself as well, as what folds does.", Key("self")] = False
     integration: Annotated[
         Literal["pairs", "segments"],
-        'Forces of pairs of vertices, edges and triangles; or `"segments"`, pressures integrated over what faces have '
-        "in common, from where they touch on ([how](../body-contact.md#integrated-contact)): it passes the patch "
-        "test, quadratic faces included. Integrals are over the surface of the body that `bodies` names first, or of "
-        "the finer one; no friction, self-contact or barrier.",
+        'Forces of pairs of vertices, edges and triangles; or `"segments"`: pressures integrated over common '
+        "parts of faces, which pass the patch test ([how](../body-contact.md#integrated-contact)), over the "
+        "surface of the body that `bodies` names first, or of the finer one; no barrier.",
     ] = "pairs"
     begins: Annotated[
         Literal["distance", "touch"],
-        'Forces begin at `distance` from each other; or `"touch"`, where surfaces touch, for parts that are '
-        "modelled face to face: they begin without stress, small overlaps of meshes included "
-        "([how](../body-contact.md#touching-surfaces)).",
+        'Forces begin at `distance`; or `"touch"`: where surfaces touch, for parts modelled face to face, '
+        "stress-free at the start ([how](../body-contact.md#touching-surfaces)).",
     ] = "distance"
     law: Annotated[
         Literal["penalty", "barrier"],
@@ -99,14 +96,13 @@ class ContactTable(FrictionTable):
     speed: Annotated[
         float | None,
         not_negative("m/s"),
-        "At which bodies approach each other, by default that of the start. Give it where they are accelerated, "
-        "as by gravity.",
+        "Approach speed, by default that of the start. Give it where bodies accelerate.",
     ] = None
     distance: Annotated[
         float | None,
         declared(BodyContact, "distance"),
-        "d̂ where forces begin, at most the shortest edge of the surfaces: by default a tenth of it; 0.02 of it with "
-        '`begins = "touch"`, then the largest overlap.',
+        "Activation distance d̂, at most the shortest edge: by default a tenth of it; 0.02 of it with `begins = "
+        '"touch"`, then the largest overlap.',
     ] = None
     margin: Annotated[
         float | None,
@@ -129,13 +125,8 @@ class ContactTable(FrictionTable):
 
     def _check_integration(self) -> None:
         if self.integration == "segments":
-            refused = {
-                "friction": self.has_friction,
-                "self = true": self.with_itself,
-                'law = "barrier"': self.law == "barrier",
-            }
-            for key in (key for key, given in refused.items() if given):
-                raise ValueError(f'integration = "segments" does not support {key}; take integration = "pairs"')
+            if self.law == "barrier":
+                raise ValueError('integration = "segments" does not support law = "barrier"; take "pairs"')
             if self.begins == "touch":
                 raise ValueError(
                     'begins is for integration = "pairs"; of "segments" forces begin at touch, leave it out'
@@ -246,14 +237,6 @@ def body_contact(
         Where the points of their surfaces are at the start, in m.
     follow : Interpolation, optional
         How points follow nodes, where some are of rigid bodies.
-
-    Raises
-    ------
-    ScenarioError
-        If the distance is above an edge, bodies overlap at the start, or touch and may not, or nothing of what may
-        touch can move.
-    MeshError
-        If a body has no surface.
     """
     of_all = list(touching)
     names = table.among(of_all)

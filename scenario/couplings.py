@@ -36,7 +36,9 @@ class CouplingTable(Timed):
     ] = None
     name: Annotated[Name, "Names its columns: `NAME_force_x`, `NAME_moment_x`, …"]
     body: BodyName
-    group: Annotated[Text, "Nodes of it that move with the other body; no supports hold them."]
+    group: Annotated[
+        Text | None, "Nodes of it that move with the other body, by default all; no supports hold them."
+    ] = None
     to: Annotated[str, FRAMED, "Rigid body with a mass, beam or shell."]
     at: Annotated[Triple | None, vector("m"), "Of beams and shells: where their node is at the start."] = None
     to_group: Annotated[Text | None, "Instead of that: their group of one node."] = None

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 class CyclicTable(Entry):
     """Cyclic symmetry: a body is one of equal sectors about an axis, which all move alike.
 
-    The nodes of its high side follow the low side, turned by the angle of a sector: u_h = R Σ w u_l, by a penalty, also
-    where nodes of both sides are not at the same places and for any rotation about the axis. Masses, forces and
-    energies are those of one sector. ``symplex modes --diameters`` finds modes of all nodal diameters, for which the
-    symmetry is exact ([modes.md](../modes.md#cyclic-symmetry)). Several tables, one for each body of a sector, have the
-    same axis and number of sectors.
+    The nodes of its high side follow the low side, rotated by the angle of a sector, by a penalty
+    ([modes.md](../modes.md#cyclic-symmetry)). Masses, forces and energies are those of one sector. Tables of several
+    bodies have the same axis and number of sectors.
     """
 
     adds_energy = True
@@ -47,13 +45,7 @@ class CyclicTable(Entry):
     ] = None
 
     def symmetry(self, mesh: Mesh, points: Array) -> CyclicSymmetry:
-        """Return the symmetry of the groups of a mesh, of all nodes at points [n, 3] in m at the start.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem
-            If there is no such group, or the sides do not fit.
-        """
+        """Return the symmetry of the groups of a mesh, of all nodes at points [n, 3] in m at the start."""
         low, high = (group_in(mesh, self.body, group) for group in (self.low, self.high))
         try:
             triangles = Surface.of(mesh, low).triangles
@@ -75,13 +67,7 @@ class CyclicTable(Entry):
 
 
 def whole_symmetry(tables: Sequence[CyclicTable], mesh: Mesh, points: Array) -> CyclicSymmetry:
-    """Return the symmetry of all bodies of a sector.
-
-    Raises
-    ------
-    ScenarioError, InvalidSystem
-        If tables have other axes or numbers of sectors, there is no such group, or the sides do not fit.
-    """
+    """Return the symmetry of all bodies of a sector."""
     first, found = tables[0], [table.symmetry(mesh, points) for table in tables]
     odd = [one for one in tables if (one.sectors, one.axis, one.point) != (first.sectors, first.axis, first.point)]
     if odd:

@@ -166,13 +166,7 @@ class _Variables:
 
 
 def check_formula(text: str, names: str) -> None:
-    """Check that a text is a formula of some letters, with ``pi`` and the functions of definitions.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Check that a text is a formula of some letters, with ``pi`` and the functions of definitions."""
     try:
         unknown = sorted(names_in(tree_of(text, _ARGUMENTS)) - {_PI, *names})
     except FormulaMistake as error:
@@ -182,13 +176,7 @@ def check_formula(text: str, names: str) -> None:
 
 
 def formula_at(text: str, points: Mapping[str, Sequence[float]]) -> list[float]:
-    """Return the values of a formula that has been checked, at points given by their coordinates.
-
-    Raises
-    ------
-    ScenarioError
-        If it has no finite value at one of them.
-    """
+    """Return the values of a formula that has been checked, at points given by their coordinates."""
     tree, found = tree_of(text, _ARGUMENTS), []
     for one in zip(*points.values(), strict=True):
         values = dict(zip(points, one, strict=True)) | {_PI: math.pi}

@@ -82,14 +82,6 @@ def constraints_of(
         E in Pa by body, of which the stiffness is 1000 E h by default, h the mean distance to the nearest node.
     framed : mapping of str to Framed
         Beams and shells by name.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such group, no node at a place, an equation has no factors, no body shows a stiffness, or nodes
-        have no rotation.
-    InvalidSystem
-        If an equation has too many nodes.
     """
     found: dict[tuple[object, ...], tuple[NDArray[np.int64], Array]] = {}
     rows, columns, factors = [], [], []

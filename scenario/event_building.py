@@ -9,7 +9,7 @@ from symplex.base.quantities import shown
 from symplex.errors import ScenarioError
 from symplex.scenario.actions import Timed
 from symplex.scenario.conditions import WhenTable
-from symplex.scenario.messages import place, suggestion
+from symplex.scenario.messages import suggestion
 from symplex.scenario.probe_building import BuiltProbe
 from symplex.scenario.sampling import Change
 from symplex.time.stage_event import Event, Following, Quantity
@@ -34,16 +34,11 @@ def events_of(
         The names of those that the motion reports.
     following : callable
         Returns the stages that go on where something changes, given the times in s of all that has happened.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such column or energy.
     """
     acting = _named(tables)
     built = {probe.table.name: probe for probe in probes}
     events = []
-    for k, when in enumerate(tables.when):
+    for when in tables.when:
         try:
             value: Quantity | str = "time"
             if when.probe is not None:
@@ -51,7 +46,7 @@ def events_of(
             elif when.energy is not None:
                 value = _of_energy(when.energy, energies)
         except ScenarioError as error:
-            raise ScenarioError(f"{place('when', k, when.name)}: {error}") from None
+            raise ScenarioError(f"{when.here}: {error}") from None
         changes = when.stage is not None or when.name in acting
         then: str | Following = "stop" if when.stop else following if changes else "record"
         above = when.time if when.time is not None else when.above

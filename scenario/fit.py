@@ -157,13 +157,7 @@ class Measured(NamedTuple):
 
 
 def read_curve(curve: FitCurve, folder: Path, end: float) -> Measured:
-    """Return a curve that was measured, from its file in a folder.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read, its times don't ascend from 0 to the end in s, or a deviation is not positive.
-    """
+    """Return a curve that was measured, from its file in a folder."""
     path = folder / curve.data
     if curve.deviation is None:
         rows = np.array(read_numbers(path, curve.data, 3, "time (s), value and standard deviation"))

@@ -24,7 +24,7 @@ from symplex.fem.system import State, System
 from symplex.meshes.mesh import Mesh, merge
 from symplex.scenario.bodies import Body, ReducedTable, mesh_of
 from symplex.scenario.parts import parts_of
-from symplex.scenario.table import Entry, Need, Rotation, needs_of_mass
+from symplex.scenario.table import BodyTable, Need, Rotation, needs_of_mass
 from symplex.time.modes.floating import FlexibleBody, flexible_body
 
 if TYPE_CHECKING:
@@ -35,16 +35,13 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # of the components xx, y
 _PARTS = [0, 4, 8, 1, 5, 2]
 
 
-class FlexibleBodyTable(Entry):
+class FlexibleBodyTable(BodyTable):
     """A reduced body from a file that `symplex reduce` has written: few coordinates, for small deformations.
 
     Couplings and supports hold its interfaces; it may have contact, loads and probes at any of its nodes. It takes
     implicit integrators ([reduced.md](../reduced.md)).
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     mass: ClassVar[Literal["consistent"]] = "consistent"
     name: Annotated[Name, "Names its energy in the history and its block in ParaView."]
     file: Annotated[FilePath, "NAME.npz."]
@@ -55,29 +52,13 @@ class FlexibleBodyTable(Entry):
         Triple, vector("rad/s"), "At the start, about the centre of mass, added to `velocity`."
     ] = ZERO
 
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> FlexibleBodyTable | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
-
     def needs(self) -> Iterable[Need]:
         """A consistent mass."""
         for need in needs_of_mass(self.mass):
             yield need._replace(message="reduced bodies need an implicit integrator, not {method}.")
 
-    def own_mesh(self, folder: Path) -> Mesh:
-        """Return the mesh of the whole body."""
-        return self._read(folder).mesh
-
-    def reduced_body(self, mesh: Mesh, folder: Path) -> FlexibleBody:
-        """Return it, given the mesh of the whole body."""
-        return self._read(folder)
-
-    def _read(self, folder: Path) -> FlexibleBody:
+    def reduced_body(self, folder: Path) -> FlexibleBody:
+        """Return it; files are looked for in a folder."""
         try:
             body = FlexibleBody.read(folder / self.file)
         except OutputError as error:
@@ -99,26 +80,14 @@ class ReducedBodyTable(FlexibleBodyTable):
         """Return what the body names, as the file of its mesh."""
         return self.body_table.named(what)
 
-    def own_mesh(self, folder: Path) -> Mesh:
-        """Return the mesh of the body."""
-        return mesh_of(self.body_table, folder)
-
-    def reduced_body(self, mesh: Mesh, folder: Path) -> FlexibleBody:
-        """Return the reduced body, given the mesh of the whole."""
+    def reduced_body(self, folder: Path) -> FlexibleBody:
+        """Return the body, reduced."""
         assert self.body_table.reduced is not None
-        return reduced(self.body_table, mesh, self.body_table.reduced)
+        return reduced(self.body_table, mesh_of(self.body_table, folder), self.body_table.reduced)
 
 
 def reduced(body: Body, mesh: Mesh, table: ReducedTable) -> FlexibleBody:
-    """Return a body reduced as a table says, given its mesh.
-
-    Raises
-    ------
-    ScenarioError
-        If its material has a memory.
-    MeshError, InvalidSystem, NoEquilibrium
-        As `symplex.modes.flexible_body`.
-    """
+    """Return a body reduced as a table says, given its mesh."""
     if any(one.is_plastic or one.is_viscous or one.viscous for one in body.material_of_group.values()):
         raise ScenarioError("reduced is for elastic materials; leave out what flows or is viscous.")
     return flexible_body(mesh, system_of(body, mesh), table.interfaces, table.modes)
@@ -144,7 +113,7 @@ def with_reduced_bodies(tables: Tables) -> Tables:
 def _table_of(body: Body) -> ReducedBodyTable:
     table = ReducedBodyTable(name="reduced", file="reduced.npz")
     moving = {key: value for key in ("velocity", "angular_velocity") if any(value := getattr(body, key))}
-    return table.replaced(name=body.name, body_table=body, **moving)
+    return table.replaced(name=body.name, body_table=body, here=body.here, **moving)
 
 
 def mesh_of_nodes(body: FlexibleBody) -> Mesh:
@@ -206,13 +175,7 @@ class Flexible:
 
     @property
     def contact_material(self) -> Material:
-        """A material that says how stiff contact must be.
-
-        Raises
-        ------
-        ScenarioError
-            If no material is known.
-        """
+        """A material that says how stiff contact must be."""
         if not self.body.moduli:
             raise ScenarioError(f"'{self.table.name}' has no isotropic material, which contact needs.")
         moduli = np.concatenate(list(self.body.moduli.values()))
@@ -250,13 +213,7 @@ class Flexible:
         return (R @ tensors @ R.T).reshape(-1, 9)[:, _PARTS]
 
     def nodes_in(self, group: str | None) -> IntArray:
-        """Return the nodes of a group of its own mesh, or all.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group.
-        """
+        """Return the nodes of a group of its own mesh, or all."""
         mesh = self.body.mesh
         if group is None:
             return np.arange(len(mesh.points), dtype=np.int32)
@@ -264,13 +221,7 @@ class Flexible:
         return mesh.nodes_of(group)
 
     def faces_in(self, group: str | None) -> dict[str, IntArray]:
-        """Return the faces of a group of its own mesh.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or none is given.
-        """
+        """Return the faces of a group of its own mesh."""
         if group is None:
             raise ScenarioError("group is required, of faces, elements or points.")
         self._require(group)

@@ -79,13 +79,7 @@ class Framed:
         return values[self.first : self.first + len(self.structure.points)]
 
     def nodes_in(self, mesh: Mesh, group: str | None, at: Triple | None) -> IntArray:
-        """Return the particles of a group of its nodes, of the node at a place in m, or all.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or no node at the place.
-        """
+        """Return the particles of a group of its nodes, of the node at a place in m, or all."""
         if at is None:
             return mesh.nodes_of(group_in(mesh, self.name, group))
         centers = self.structure.frames.centers(self.structure.points)
@@ -165,11 +159,6 @@ def with_drills(frames: Frames, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
     about the second of these does besides, which is held too. Where a rod is nearly along an axis and another one of
     its rotations is held, that about this axis is held too. It does nothing at the start, and the rod could leave the
     plane in which it turns by it later, with next to no lever.
-
-    Raises
-    ------
-    ScenarioError
-        If one rotation of a rod is held, about an axis oblique to it, and the rod is in no plane of two axes.
     """
     arms = frames.rest_arms[:, 0]
     cosines = np.abs(arms) / np.linalg.norm(arms, axis=1)[:, None]

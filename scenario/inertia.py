@@ -145,8 +145,8 @@ class Inertia:
         }
         found |= {name: truss.lumped_mass(points, n) for name, truss in self.trusses.items()}
         found |= {name: one.masses(n) for name, one in (*self.framed.items(), *self.flexible.items())}
-        for k, table in enumerate(self._tables.point_mass):
-            mass = self._try(place("point_mass", k, table.name), table.masses, self._mesh, n, self.framed)
+        for table in self._tables.point_mass:
+            mass = self._try(table.here, table.masses, self._mesh, n, self.framed)
             found[table.name] = np.zeros(n) if mass is None else mass
         return found
 
@@ -192,11 +192,6 @@ class Inertia:
             Of elements; default: all of it.
         of_motion : bool, default True
             Whether the forces are accelerations.
-
-        Raises
-        ------
-        ScenarioError
-            If a group is one of what has no elements.
         """
         points, n = self._mesh.points, self._rigid_sets.n_nodes
         tables = self._tables
@@ -245,8 +240,8 @@ class Inertia:
 
     def _moved_inward(self, mass: Array | sp.csr_array) -> Array | sp.csr_array:
         """Return a mass without that of nodes that are to have none."""
-        for k, body in enumerate(self._tables.body):
-            moved = self._try(place("body", k, body.name), moved_inward, mass, body, self.parts[body.name], self._mesh)
+        for body in self._tables.body:
+            moved = self._try(body.here, moved_inward, mass, body, self.parts[body.name], self._mesh)
             mass = mass if moved is None else moved
         return mass
 
@@ -259,9 +254,9 @@ class Inertia:
     def moved(self) -> dict[str, Array]:
         """Those of `of_bodies`, without what nodes have that are to have none: it is at the nodes behind them."""
         found = dict(self.of_bodies)
-        for k, body in enumerate(self._tables.body):
+        for body in self._tables.body:
             own = found[body.name], body, self.parts[body.name], self._mesh
-            moved = self._try(place("body", k, body.name), moved_inward, *own)
+            moved = self._try(body.here, moved_inward, *own)
             found[body.name] = own[0] if moved is None else moved
         return found
 
@@ -275,12 +270,12 @@ class Inertia:
 
     def _require_mass(self, mass: Array) -> None:
         """Refuse nodes of trusses without mass."""
-        for k, truss in enumerate(self._tables.truss):
+        for truss in self._tables.truss:
             nodes = self._mesh.nodes_of(truss.name)
             bare = nodes[mass[nodes] == 0.0]
             if len(bare):
                 self._tell(
-                    f"{place('truss', k, truss.name)}: {len(bare)} of {len(nodes)} nodes have no mass, the first at "
+                    f"{truss.here}: {len(bare)} of {len(nodes)} nodes have no mass, the first at "
                     f"{self._at(bare[0])}; give member_mass, or a [[point_mass]] on its nodes."
                 )
 
@@ -321,8 +316,8 @@ class Inertia:
     def _added(self, shape: tuple[int, ...]) -> Array:
         """Return what tables of velocities add [n, 3], to nodes that bodies share once."""
         fields: dict[str, Array] = {}  # by body, NaN where nothing is added
-        for k, table in enumerate(self._tables.velocity):
-            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+        for table in self._tables.velocity:
+            found = self._try(table.here, table.field, self._mesh, self.of_bodies)
             if found is not None:
                 nodes, v = found
                 own = fields.setdefault(table.body, np.full(shape, np.nan))
@@ -342,11 +337,11 @@ class Inertia:
 
     def require_free(self, fixed: NDArray[np.bool_]) -> None:
         """Refuse tables of velocities that are those of coordinates [n, 3] only that supports hold or move."""
-        for k, table in enumerate(self._tables.velocity):
-            found = self._try(place("velocity", k), table.field, self._mesh, self.of_bodies)
+        for table in self._tables.velocity:
+            found = self._try(table.here, table.field, self._mesh, self.of_bodies)
             if found is not None and fixed[found[0]][found[1] != 0.0].all():
                 self._tell(
-                    f"{place('velocity', k)}: has no effect, as supports hold all {len(found[0])} nodes that it names "
+                    f"{table.here}: has no effect, as supports hold all {len(found[0])} nodes that it names "
                     "in its direction; leave it out, or name others."
                 )
 

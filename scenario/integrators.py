@@ -83,13 +83,6 @@ def fitted_integrator(
         The time in s between samples of the part.
     later : bool, default False
         Whether it begins from another state, to which another integrator leads.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be run on the system as it is asked to.
-    SymplexError
-        As the integrators refuse systems and steps.
     """
     table = tables.integrator
     if system.fixed.all() and not system.moving and table.kind != "static":

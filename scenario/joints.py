@@ -83,14 +83,8 @@ class JointFrictionTable(Table):
 class JointTable(Timed):
     """A joint between rigid bodies, beams or shells, or one and the ground: some relative motions are impossible.
 
-    ``"spherical"`` keeps a point; ``"revolute"`` (a hinge) a point and an axis; ``"cylindrical"`` an axis, along which
-    bodies slide and about which they turn; ``"prismatic"`` (a slider) an axis, along which they slide only;
-    ``"planar"`` a plane at right angles to the axis; ``"inline"`` a point of the first body on an axis of the second
-    one, ``"inplane"`` in the plane across that; ``"universal"`` a point and a right angle between both axes;
-    ``"rigid"`` everything. Springs, stops, dampers, friction and motors act along the angle, or the displacement, of
-    the first body seen from the second one; both are 0 at the start. Energies are called ``NAME_spring``, works
-    ``work_NAME_torque``, ``work_NAME_damping`` and so on, and columns have force and moment on the first body
-    ([joints.md](../joints.md)).
+    [Kinds and outputs](../joints.md#kinds). Springs, stops, dampers, friction and motors act along the angle, or the
+    displacement, of the first body seen from the second one; both are 0 at the start.
     """
 
     of_all = False
@@ -98,7 +92,7 @@ class JointTable(Timed):
     until: Annotated[
         float | None,
         time_or_name(),
-        "Time until which it holds, or the name of a `[[when]]`: then all that it does ends, as of one that breaks.",
+        "Time until which it holds, or the name of a `[[when]]`: a joint that breaks.",
     ] = None
     name: Annotated[Name, "Names its columns: `NAME_force_x`, `NAME_moment_x`, …, `NAME_angle`, `NAME_displacement`."]
     kind: Annotated[JointKind, "What both bodies have in common."]
@@ -109,8 +103,8 @@ class JointTable(Timed):
     at: Annotated[Triple, vector("m"), "Its point at the start; beams and shells have a node there."]
     groups: Annotated[
         list[Text],
-        'Groups of one node each of beams and shells, where joints are instead of nodes at the point; `""` of rigid '
-        "bodies. With them both bodies may be the same.",
+        'Groups of one node each of beams and shells, instead of nodes at the point; `""` of rigid bodies. Both '
+        "bodies may then be the same.",
     ] = []
     axis: Annotated[Triple | None, nonzero(), "Its axis, but for spherical and rigid joints."] = None
     second: Annotated[
@@ -259,13 +253,7 @@ class JointTable(Timed):
 
 
 def particles_of(world: Builder, name: str, at: Triple | None, group: str | None) -> IntArray:
-    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such node, or the rigid body does not move freely or is none of four particles.
-    """
+    """Return the particles [4] of a rigid body, or of the node of a beam or shell at a place or in a group."""
     if (framed := world.inertia.framed.get(name)) is not None:
         return framed.particles[node_of_frame(framed.mesh, name, at, group)]
     if group:
@@ -285,13 +273,7 @@ def particles_of(world: Builder, name: str, at: Triple | None, group: str | None
 
 
 def node_of_frame(mesh: Mesh, name: str, at: Triple | None, group: str | None) -> int:
-    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none, or its group has several.
-    """
+    """Return which node of a beam or shell, in its own mesh, is at a place, or in a group of one node."""
     if group is None:
         if at is None:
             raise ScenarioError(f"'{name}' has many nodes; give at, the place of one, or a group of one node.")

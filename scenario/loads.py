@@ -147,8 +147,8 @@ class _FaceLoadTable(_LoadTable):
     takes_reduced = True
     group: Annotated[  # pyright: ignore[reportIncompatibleVariableOverride]
         Text | None,
-        "Faces: those that the group holds; of a group of elements their faces on the boundary, of a group of "
-        "points the faces of the boundary with all nodes in it. Of shells elements, by default all.",
+        "Group of faces, of elements (their faces on the boundary) or of points (faces with all nodes in it). Of "
+        "shells elements, by default all.",
     ] = None
 
     def faces(self, world: Builder, group: str) -> tuple[Array, dict[str, IntArray], Interpolation | None]:

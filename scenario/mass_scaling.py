@@ -24,10 +24,8 @@ class MassScalingTable(Entry):
     """Mass scaling: mass is added to elements whose own stable step is shorter than a given one.
 
     An element gets (dt/dt_e)² times its mass, with its stable step dt_e at the start, so that ``dt = "auto"`` of
-    explicit methods is ``safety`` times this ``dt``, unless contact, penalties or damping allow less. What is added has
-    weight too. `symplex check` and ``summary.json`` (``mass_scaling``) show the added mass of each body and of all in
-    kg and %, with a warning above 5 %; the columns ``kinetic_of_added_mass`` and ``momentum_of_added_mass`` of the
-    history what it has of the motion, and the summary the largest part of it in the kinetic energy.
+    explicit methods is ``safety`` times this ``dt``, unless contact, penalties or damping allow less. Output:
+    [scenario.md](../scenario.md#mass-scaling); columns ``kinetic_of_added_mass``, ``momentum_of_added_mass``.
     """
 
     of_all = True
@@ -44,13 +42,7 @@ class MassScalingTable(Entry):
             raise ValueError("bodies is [], must name a body; without the key all bodies are meant")
 
     def applies_to(self, body: Body) -> bool:
-        """Return whether a body is scaled.
-
-        Raises
-        ------
-        ScenarioError
-            If it is meant, but has a consistent mass.
-        """
+        """Return whether a body is scaled."""
         if self.bodies is not None and body.name not in self.bodies:
             return False
         if body.mass == "consistent":

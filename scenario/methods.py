@@ -203,13 +203,7 @@ class IntegratorTable(Entry):
         return self.of(**given | more)
 
     def method(self, **more: Any) -> Integrator:
-        """Return the method that the table describes: composed, or on a device.
-
-        Raises
-        ------
-        ValueError
-            If values do not go together.
-        """
+        """Return the method that the table describes: composed, or on a device."""
         method: Any = self.bare(**more)
         order, substeps = getattr(self, "order", None), getattr(self, "substeps", None)
         if order is not None and order < method.order:

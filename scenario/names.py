@@ -8,7 +8,7 @@ from symplex.scenario.fit import wrong_curves
 from symplex.scenario.friction import FrictionTable
 from symplex.scenario.integrators import reserved_columns
 from symplex.scenario.joints import FRAMED
-from symplex.scenario.messages import place, suggestion
+from symplex.scenario.messages import suggestion
 from symplex.scenario.response import wrong_places
 from symplex.scenario.rigid_motion import RIGIDITY
 from symplex.scenario.stages import TAKEN
@@ -126,8 +126,8 @@ def _wrong_contacts(tables: Tables, bodies: list[str]) -> list[str]:
     """Return lines about contact of bodies that are not there, or are in contact already."""
     lines: list[str] = []
     seen: dict[tuple[str, str], str] = {}
-    for k, contact in enumerate(tables.contact):
-        here = place("contact", k, contact.name)
+    for contact in tables.contact:
+        here = contact.here
         unknown = [name for name in contact.bodies if name not in bodies] if contact.bodies != "all" else []
         lines += [f"{here}: there is no body {shown(name)}; {suggestion(name, bodies)}" for name in unknown]
         pairs = contact.pairs(bodies)
@@ -138,5 +138,5 @@ def _wrong_contacts(tables: Tables, bodies: list[str]) -> list[str]:
             one, other = twice[0]
             who = f"'{one}' and '{other}' are in contact" if one != other else f"'{one}' is in contact with itself"
             lines.append(f"{here}: {who} by {seen[twice[0]]} already; name the bodies that are meant in each of them.")
-        seen |= dict.fromkeys(pairs, place("contact", k))
+        seen |= dict.fromkeys(pairs, contact.here.removesuffix(f" {shown(contact.name)}"))
     return lines

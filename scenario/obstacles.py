@@ -228,9 +228,8 @@ def _range(value: Any) -> tuple[float, float]:
 class SplineTable(_ObstacleTable):
     """What is behind a smooth surface, a bicubic spline through a grid of points: one of CAD, or given by formulas.
 
-    Nodes are pushed out along its normals, found at the nearest point. The free side is that to which the first
-    direction (u, from row to row) × the second one (v, along a row) points. Beyond its edges it goes on along its
-    tangents. It can have no mass; it turns about its origin.
+    The free side is that to which the first direction (u, from row to row) × the second one (v, along a row) points.
+    Beyond its edges it continues along its tangents. It can have no mass; it rotates about its origin.
     """
 
     kind: Literal["spline"]
@@ -269,13 +268,7 @@ class SplineTable(_ObstacleTable):
         return self.translate
 
     def grid(self, folder: Path) -> Array:
-        """Return its points [r, c, 3] in m, without the translation; files are looked for in a folder.
-
-        Raises
-        ------
-        ScenarioError
-            If a file cannot be read, or a formula has no value.
-        """
+        """Return its points [r, c, 3] in m, without the translation; files are looked for in a folder."""
         if self.points is not None:
             return np.array(self.points)
         if self.file is not None and self.rows is not None:

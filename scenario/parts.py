@@ -113,15 +113,7 @@ def massless_nodes(body: Body, mesh: Mesh) -> IntArray:
 
 
 def moved_inward(mass: Array | sp.csr_array, body: Body, parts: Sequence[Part], mesh: Mesh) -> Array | sp.csr_array:
-    """Return nodal masses [n] in kg, or a mass matrix, with that of the massless nodes of a body at those behind them.
-
-    Raises
-    ------
-    MeshError
-        If the body has elements of several types.
-    InvalidSystem
-        If there are no nodes behind.
-    """
+    """Return nodal masses [n] in kg, or a matrix, with that of the massless nodes of a body at those behind them."""
     nodes = massless_nodes(body, mesh)
     if not len(nodes):
         return mass

@@ -59,7 +59,7 @@ class ViewTable(Table):
 
     field: Annotated[
         Text | None,
-        "What colours show, as [`--field`](../scenario.md#pictures); by default the first there is of stress, axial "
+        "What colours show, as [`--field`](../view.md#options); by default the first there is of stress, axial "
         "force, displacement.",
     ] = None
     direction: Annotated[

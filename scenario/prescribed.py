@@ -35,11 +35,6 @@ def factor(
     """Return the factor of a load as a function of time, or as a table; files are looked for in a folder.
 
     The history counts from a time in s, and multiplies a size.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read.
     """
     if history.kind != "table":
         return (_course(history) if size == 1.0 else _course(history).scaled(size)).shifted(begin).value
@@ -59,13 +54,6 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
         The positions in m of all nodes at the start.
     folder : Path
         Where files are looked for.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read.
-    InvalidSystem
-        If a table is not in order.
     """
     course = course_of(table, folder)
     if table.rotation is not None:
@@ -79,13 +67,7 @@ def support_motion(table: Support, nodes: ArrayLike, points: Array, folder: Path
 
 
 def course_of(table: Support, folder: Path) -> TimeFunction:
-    """Return the factor of the motion of a support over time; files are looked for in a folder.
-
-    Raises
-    ------
-    ScenarioError, InvalidSystem
-        As `support_motion`.
-    """
+    """Return the factor of the motion of a support over time; files are looked for in a folder."""
     if table.velocity is not None:
         return TimeFunction.steady(1.0).shifted(table.begin)
     if table.history is None:  # of a support of the start alone, which stands where it is given
@@ -99,13 +81,7 @@ def oblique_motion(table: Support, node: int, folder: Path) -> SupportMotion:
 
 
 def displacements_at(table: Support, x: Array) -> Array:
-    """Return the displacements [m, 3] in m at places [m, 3] in m of a support where its factor is 1.
-
-    Raises
-    ------
-    ScenarioError
-        If a formula has no value.
-    """
+    """Return the displacements [m, 3] in m at places [m, 3] in m of a support where its factor is 1."""
     if table.field is None:
         return np.tile(np.array(table.shift or ZERO, dtype=float), (len(x), 1))
     places = dict(zip("xyz", x.T.tolist(), strict=True))
@@ -134,13 +110,7 @@ def _zero(t: float) -> float:
 def require_covered(
     motion: SupportMotion | TimeFunction, end: float, begin: float = 0.0, whole_run: bool = True
 ) -> None:
-    """Check that a motion is known while it acts, from one time in s to another.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not.
-    """
+    """Check that a motion is known while it acts, from one time in s to another."""
     first, last = motion.span
     if first > begin or last < end * (1.0 - _ROUNDING):
         acts = (
@@ -160,15 +130,7 @@ def _motion(table: Support, history: History, folder: Path) -> TimeFunction:
 
 
 def motion_over_time(history: History, folder: Path, spline: bool) -> TimeFunction:
-    """Return the factor of a motion, of a table by a spline or by lines; files are looked for in a folder.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read.
-    InvalidSystem
-        If a table is not in order.
-    """
+    """Return the factor of a motion, of a table by a spline or by lines; files are looked for in a folder."""
     if history.kind != "table":
         return _course(history)
     return TimeFunction.table(*_record(history, folder), smooth=spline)
@@ -265,11 +227,6 @@ def read_numbers(path: Path, called: str, columns: int, requested: str) -> list[
     columns : int
     requested : str
         What messages call the columns.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read, or a row is not as many numbers; with the number of its line in the file.
     """
     many = {2: "two", 3: "three"}[columns]
     try:

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 class PretensionTable(Entry):
     """Bolt preload: a body is cut, and its two sides are drawn together by s along the normal n of the cut.
 
-    The displacement of `node`, a `[[point_mass]]`, along x is s. A `[[load]]` on it along x is the force across the
-    cut, positive in tension; a `[[support]]` that moves it gives the shortening; one that holds it ``from`` a later
-    time locks the bolt at the length that it has reached. Each pair of nodes on the cut has the equation
-    u_front − u_back + s n = 0, by a penalty; n does not turn. The mass of the node is inertia of s, so it should be
-    small, and so is its weight; linear momentum is that of the rest.
+    The displacement of ``node``, a ``[[point_mass]]`` of small mass, along x is s: a ``[[load]]`` on it is the force
+    across the cut, positive in tension, a moving ``[[support]]`` the shortening, and one that acts ``from`` a later
+    time locks the bolt ([how](../stages.md#bolt-preload)).
     """
 
     adds_energy = True
@@ -64,13 +62,7 @@ class PretensionTable(Entry):
         return f"{self.name}_back", f"{self.name}_front"
 
     def cut(self, mesh: Mesh) -> Mesh:
-        """Return the mesh of the body cut, with the nodes on both sides as groups.
-
-        Raises
-        ------
-        MeshError, ScenarioError
-            If there is nothing to cut, or no such group.
-        """
+        """Return the mesh of the body cut, with the nodes on both sides as groups."""
         taken = [name for name in self._sides if name in mesh.groups]
         if taken:
             raise ScenarioError(f"'{self.body}' has a group '{taken[0]}' already; give the section another name.")

@@ -108,13 +108,7 @@ class ProbeBuilder:
         self._reference = rigid_sets.positions(mesh.points)
 
     def built(self, table: ProbeTable) -> BuiltProbe:
-        """Return the probes of a table.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem, MeshError
-            If it names what is not there.
-        """
+        """Return the probes of a table."""
         makers = {
             "body": self._of_body,
             "joint": self._of_joint,
@@ -590,13 +584,7 @@ def _halves(cells: IntArray) -> list[list[int]]:
 
 
 def _nearest_elements(table: ProbeTable, points: Array, cells: IntArray, elements: NDArray[np.integer]) -> list[int]:
-    """Return the elements nearest to the points of a table, of lines or triangles [m, k] that belong to elements [m].
-
-    Raises
-    ------
-    ScenarioError
-        If a point is farther from all of them than the longest side of the nearest one.
-    """
+    """Return the elements nearest to the points of a table, of lines or triangles [m, k] of elements [m]."""
     found = []
     corners = points[cells]
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
@@ -638,13 +626,7 @@ def _those(requested: Sequence[str] | None, known: Sequence[str]) -> list[str] |
 
 
 def _nearest(mesh: Mesh, body: str, points: Array) -> IntArray:
-    """Return the nodes of a body that are nearest to points [k, 3] in m.
-
-    Raises
-    ------
-    ScenarioError
-        If one is farther away than the longest way within an element at it, so that the point is next to the body.
-    """
+    """Return the nodes of a body that are nearest to points [k, 3] in m."""
     own = mesh.nodes_of(body)
     away = np.linalg.norm(mesh.points[own][None] - points[:, None], axis=2)
     nodes, distances = own[away.argmin(axis=1)], away.min(axis=1)

@@ -11,7 +11,6 @@ from symplex.fem.outputs.inelastic_probe import OfBonds, OfHinges
 from symplex.fem.outputs.joint_probe import OfJoints
 from symplex.fem.outputs.probe import Reduction
 from symplex.fem.outputs.solid_fields import Quantity
-from symplex.scenario.messages import place
 from symplex.scenario.sampling import MOST_FRAMES
 from symplex.scenario.table import Entry, one_of
 
@@ -46,8 +45,8 @@ class ProbeTable(Entry):
     ] = None
     points: Annotated[
         list[Annotated[Triple, vector("m")]] | None,
-        "Points `[x, y, z]` of the undeformed body: fields are interpolated in the element or member around; section "
-        "forces of beams and shells are those in the middle of the nearest one.",
+        "Points `[x, y, z]` of the undeformed body, where fields are interpolated; section forces are those of "
+        "the nearest element.",
     ] = None
     group: Annotated[Text | None, "Group of its mesh."] = None
     members: Annotated[
@@ -70,19 +69,14 @@ class ProbeTable(Entry):
     ] = None
     quantities: Annotated[
         list[_Quantity] | None,
-        'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces `["damage"]`; '
-        "`axial_stress` and `elongation` are of trusses and springs, `plastic_strain` also of members that yield, "
-        "`plastic_rotation`, `utilization` and `plastic_work` of beams that do, `damage` and `opening` of bonds that "
-        "break, forces, moments and torque of members of beams, along and about the axes of their section, `rotation` "
-        "of their nodes; membrane and transverse forces and bending moments of elements of shells, for each unit of "
-        "length along their axes. Of joints `angle`, `displacement`, their rates `angular_velocity` and `velocity`, "
-        "`force` and `moment`, by default all but the rates.",
+        'By default `["displacement"]`, of members and springs `["axial_force"]`, of cohesive faces '
+        '`["damage"]`, of joints all but the rates `angular_velocity` and `velocity` '
+        "([outputs.md](../outputs.md), [beams](../beams.md#in-scenarios), "
+        "[shells](../shells.md#in-scenarios), [bonds](../bonds.md#output)).",
     ] = None
     components: Annotated[
         list[_COMPONENTS] | None,
-        "By default all but the norm. Each quantity has those of its kind, or all if none of them is named: `x`, "
-        "`y`, `z` of motions, forces and moments, two letters of tensors, numbers of principal stresses, `11`, `22`, "
-        "`12` of shells.",
+        "By default all but the norm. Each quantity has those of its kind, or all if none of them is named.",
     ] = None
     reduce: Annotated[
         list[Reduction] | None,
@@ -146,7 +140,7 @@ def wrong_probes(tables: Tables) -> list[str]:
     """Return lines about probes of one name, and those that cannot be reported."""
     lines, seen = [], {}
     for k, table in enumerate(tables.probe):
-        here = place("probe", k, table.name)
+        here = table.here
         key = table.name.casefold()  # some file systems do not distinguish letters of two cases
         if key in seen:
             lines.append(

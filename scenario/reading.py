@@ -30,11 +30,6 @@ class Keys:
     ----------
     given_keys : set of str
         The fields that are given.
-
-    Raises
-    ------
-    ValueError
-        With a line for each mistake in the values by key.
     """
 
     given_keys: set[str]
@@ -134,15 +129,24 @@ def fields_of(model: type[Keys]) -> dict[str, Declared]:
     """Return the keys of a table by the names of their fields, those of its bases first."""
     found: dict[str, Declared] = {}
     for base in model.__mro__[-3::-1]:  # without object and `Keys`
-        names = vars(sys.modules[base.__module__])
         for name, declared in vars(base).get("__annotations__", {}).items():
             if str(declared).removeprefix("typing.").startswith("ClassVar"):
                 found.pop(name, None)
                 continue
-            annotation = eval(declared, names) if isinstance(declared, str) else declared
+            annotation = _annotation(base, declared)
             key = next((item.name for item in get_args(annotation) if isinstance(item, Key)), name)
             found[name] = Declared(key or name, annotation, vars(base).get(name, ...), not key, _reader(annotation))
     return found
+
+
+def annotation_of(model: type[Keys], name: str) -> Any:
+    """Return the annotation of one field, without evaluating others, or None if there is none of the name."""
+    bases = (base for base in model.__mro__ if name in vars(base).get("__annotations__", {}))
+    return next((_annotation(base, base.__annotations__[name]) for base in bases), None)
+
+
+def _annotation(base: type, declared: Any) -> Any:
+    return eval(declared, vars(sys.modules[base.__module__])) if isinstance(declared, str) else declared
 
 
 @cache

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import radians
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,13 +37,16 @@ from symplex.fem.outputs.probe import NORM
 from symplex.fem.system import Load, State
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.actions import Support, Timed
-from symplex.scenario.loads import LoadTable, NodalLoadTable, PressureTable, TractionTable
+from symplex.scenario.loads import NodalLoadTable, PressureTable, TractionTable
 from symplex.scenario.messages import suggestion
 from symplex.scenario.prescribed import read_numbers, support_motion
 from symplex.scenario.probes import ProbeTable
 from symplex.scenario.selections import Nodes, group_in
 from symplex.scenario.table import BodyName, Entry, Table
 from symplex.time.modes.spectra import Spectrum
+
+if TYPE_CHECKING:
+    from symplex.scenario.tables import Tables
 
 _MOST_FREQUENCIES, _MOST_MODES = 100_000, 10_000
 # What swings in proportion to small motions. (Norms, principal values and the like do not.)
@@ -105,13 +108,7 @@ class SpectrumTable(Table):
                 raise ValueError(f"frequencies must ascend, got {shown(list(self.frequencies))} Hz")
 
     def spectrum(self, folder: Path, outside: Literal["zero", "constant"]) -> Spectrum:
-        """Return it; files are looked for in a folder.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem
-            If a file cannot be read, or is none.
-        """
+        """Return it; files are looked for in a folder."""
         if self.file is None:
             return Spectrum(self.frequencies or (), self.values or (), outside)
         rows = read_numbers(folder / self.file, self.file, 2, "frequency (Hz) and value")
@@ -122,10 +119,9 @@ class SpectrumTable(Table):
 class ResponseTable(Entry):
     """Response by small motions, which `symplex response` computes ([modes.md](../modes.md#harmonic-response)).
 
-    Nodal loads, tractions, pressures and supports that have a ``history`` vary in phase, with the values that the
-    history multiplies for amplitudes: harmonically, at `frequencies`; at random, with a `psd`; or, supports with an
-    ``acceleration``, as an earthquake or shock does, with a response `spectrum`. All else acts as at the start; runs
-    ignore the table.
+    Nodal loads, tractions, pressures and supports that have a ``history`` vary in phase, with the values that it
+    multiplies as amplitudes: harmonically, at ``frequencies``; at random, with a ``psd``; or, supports with an
+    ``acceleration``, by a response ``spectrum``. All else acts as at the start; runs ignore the table.
     """
 
     of_all = False
@@ -263,9 +259,7 @@ class Excitation(NamedTuple):
 
 
 def excitation(
-    table: ResponseTable,
-    loads: list[LoadTable],
-    supports: list[Support],
+    tables: Tables,
     mesh: Mesh,
     state: State,
     acting: Mapping[str, Load],
@@ -279,9 +273,8 @@ def excitation(
 
     Parameters
     ----------
-    table : ResponseTable
-    loads, supports
-        Those of the scenario.
+    tables : Tables
+        Those of the scenario, with a ``[response]``.
     mesh : Mesh
         Of all bodies.
     state : State
@@ -290,23 +283,24 @@ def excitation(
         The loads of the system by their names, with the histories that their amplitudes are without.
     drivers : mapping of str to int, optional
         The nodes that drive supports in directions that are not along the axes.
-
-    Raises
-    ------
-    ScenarioError
-        If there are none, one that is named does not change, or not act then, or none is named and one is of a kind
-        that cannot swing.
     """
+    loads, supports, table = tables.load, tables.support, tables.response
+    assert table is not None, "it is asked for"
     swinging: dict[str, Callable[[Excitation], None]] = {}
     idle: list[str] = []  # which do not act then
     q, t = state.q, state.t
     now = {id(item) for item in (*loads, *supports) if _acts_at(item, t)}
-    others = [load for load in loads if load.history is not None and not isinstance(load, _SWINGING)]
-    others = [load for load in others if id(load) in now]
+    others = [
+        (f"load '{load.name}'", load.kind)
+        for load in loads
+        if load.history is not None and not isinstance(load, _SWINGING) and id(load) in now
+    ]
+    others += [(f"temperature '{one.name}'", "temperatures") for one in tables.temperature if one.history is not None]
     if others and table.by is None:
+        name, kind = others[0]
         raise ScenarioError(
-            f"load '{others[0].name}' has a history, but of {others[0].kind} no harmonic response is known; name those "
-            'that are meant, by = ["NAME"].'
+            f"{name} has a history, but of {kind} no harmonic response is known; name those that are meant, "
+            'by = ["NAME"].'
         )
     for load in loads:
         if load.history is not None and isinstance(load, _SWINGING):

@@ -21,7 +21,7 @@ from symplex.meshes.formats.read import read_mesh
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.contacts import ContactTable
 from symplex.scenario.rigid_motion import PIVOTS, RigidMotionTable
-from symplex.scenario.table import TOUCHED, Rotation, Table, TouchingName, one_of
+from symplex.scenario.table import TOUCHED, Rotation, Table, TouchingName, one_of, placed
 
 if TYPE_CHECKING:
     from symplex.scenario.tables import Tables
@@ -95,21 +95,12 @@ class RigidTable(RigidMotionTable):
         """Return the rigid body where it is at the start; files are looked for in a folder.
 
         Its mass is 1 kg unless it moves freely: what follows its nodes then does not depend on it.
-
-        Raises
-        ------
-        MeshError
-            If the mesh cannot be read, has no surface, or bounds no volume where a mass needs one.
-        InvalidSystem
-            If its mass is that of no body.
         """
         mesh, called = self.mesh.mesh(self.scale, folder)
         points, triangles = _surface_of(mesh, self.group, called)
         if self.flip:
             triangles = np.ascontiguousarray(triangles[:, ::-1])
-        if self.rotate is not None:
-            points = points @ self.rotate.matrix.T
-        points = np.ascontiguousarray(points + np.array(self.translate))
+        points = placed(points, self.rotate, self.translate)
         mesh = Mesh(points, {"triangle": triangles}, unknown=mesh.unknown)
         closed = all(Surface.from_triangles(mesh.points, triangles).has_volume)
         if not self.is_free:
@@ -130,11 +121,10 @@ class RigidTable(RigidMotionTable):
 class RigidBodyTable(RigidTable):
     """A rigid body among the others, which ``[[contact]]`` names; it meets obstacles if it has a mass.
 
-    Contact between rigid bodies alone needs a ``stiffness``. What moves freely is four particles. They are a frame,
-    rigid exactly, under ``newmark`` and its relatives, ``energy-momentum``, ``midpoint``, ``rattle``, ``shake`` and
-    ``static``. Other methods take the energy ``rigidity``, with an elastic frequency of 10/``dt`` under implicit
-    methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones, 1/``dt`` under explicit
-    ones ([more](../body-contact.md#rigid-bodies)).
+    Contact between rigid bodies alone needs a ``stiffness``. Free bodies are [exactly
+    rigid](../body-contact.md#rigid-bodies) under most methods; others take the energy ``rigidity``, of a frequency of
+    10/``dt`` under implicit methods that conserve energy or the symplectic form, 3/``dt`` under other implicit ones,
+    1/``dt`` under explicit ones.
     """
 
     brings_nodes = True

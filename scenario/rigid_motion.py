@@ -145,11 +145,6 @@ class RigidMotionTable(Entry):
             About which it turns with its angular velocity, in m.
         folder : Path
             Where files are looked for.
-
-        Raises
-        ------
-        ScenarioError, InvalidSystem
-            As for supports.
         """
         motions: list[SupportMotion] = []
         for key in ("displacement", "acceleration", "rotation", "velocity"):

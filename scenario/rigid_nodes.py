@@ -275,11 +275,6 @@ class RigidNodeSets:
         """Return what keeps free bodies in shape, and pivots in place, for the methods of all stages with steps in s.
 
         Nothing of frames.
-
-        Raises
-        ------
-        ScenarioError
-            If one turns too fast for steps: by radians, or so that it is wider by the square of spin over frequency.
         """
         free = self.free_frames
         frequencies = [_frequency(method) / dt for method, dt in steps]
@@ -422,13 +417,7 @@ def rigid_sets_of(
 
 
 def _require_steps(table: IntegratorTable) -> None:
-    """Check that a method has steps, whose size says how stiff free rigid bodies are.
-
-    Raises
-    ------
-    ScenarioError
-        If it has not.
-    """
+    """Check that a method has steps, whose size says how stiff free rigid bodies are."""
     if getattr(table, "dt", None) is None and table.kind != "static":
         raise ScenarioError(
             f"it moves freely as a rigid body, which {table.kind} cannot follow; take another integrator, such as "

@@ -120,13 +120,7 @@ class RigidPart(RigidBodyTable):
 
 
 def with_rigid_parts(tables: Tables) -> Tables:
-    """Return tables in which bodies that are rigid, and rigid parts, are rigid bodies.
-
-    Raises
-    ------
-    ValueError
-        If a key of a body goes with none that is rigid.
-    """
+    """Return tables in which bodies that are rigid, and rigid parts, are rigid bodies."""
     rigid = [_part(body) for body in tables.body if body.rigid is not None]
     bodies = [body for body in tables.body if body.rigid is not True]
     return replace(tables, body=bodies, rigid_body=[*tables.rigid_body, *rigid]) if rigid else tables
@@ -138,4 +132,4 @@ def _part(body: Body) -> RigidPart:
     name = body.name if group is None else f"{body.name}.{group}"
     table = RigidPart(name="rigid", mesh=ShapeTable(sphere=1.0), density=1.0)
     turning = {"angular_velocity": body.angular_velocity} if any(body.angular_velocity or ZERO) else {}
-    return table.replaced(name=name, velocity=body.velocity, body_table=body, group=group, **turning)
+    return table.replaced(name=name, velocity=body.velocity, body_table=body, group=group, here=body.here, **turning)

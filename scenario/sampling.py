@@ -36,8 +36,8 @@ class Sampled(Entry):
     samples: Annotated[
         int | None,
         whole(1, 10 * MOST_FRAMES),
-        "How often the motion is evaluated after the start, for rows of the history and of probes: a multiple of "
-        "`frames`, by default 10 × `frames`, but no more than there are steps of `dt`.",
+        "Rows of the history and of probes after the start: a multiple of `frames`, by default 10 × `frames`, "
+        "but no more than steps.",
     ] = None
 
     def _check(self) -> None:
@@ -82,8 +82,7 @@ class Run(Sampled):
     until: Annotated[
         float | None,
         positive("s"),
-        "How far the run goes on, with samples and frames as often as within `duration`, by default that; a "
-        "finished run goes on with `--resume --until T` ([more](../studies.md#extending-a-finished-run)).",
+        "End of an extended run, by default `duration` ([more](../studies.md#extending-a-finished-run)).",
     ] = None
 
     @property
@@ -140,11 +139,6 @@ def timeline(tables: Tables) -> Timeline:
 
     Samples are spread evenly over each part, so that each cut is a sample; stages have as many as they are to have.
     Frames at given times are at the samples nearest to them.
-
-    Raises
-    ------
-    ValueError
-        If a stage has fewer samples than parts, or a frame is requested after the end.
     """
     legs: list[RunInterval] = []
     times, is_frame, begin = [np.zeros(1)], [np.ones(1, bool)], 0.0
@@ -240,11 +234,6 @@ def _frames_beyond(tables: Tables, last: RunInterval, every: int) -> int:
     """Return how many frames there are after the last leg of a run until the time to which it goes on.
 
     A frame is kept every so many samples.
-
-    Raises
-    ------
-    ValueError
-        If that is before the end or between two frames, there are too many, or something begins or ends to act there.
     """
     end, until, each = last.end, tables.run.end, every * last.interval
     frames = round((until - end) / each)

@@ -300,13 +300,7 @@ class Problem:
         return tuple(dict.fromkeys(line for mesh in (self.mesh, *(b.mesh for b in rigid)) for line in mesh.unknown))
 
     def require_known(self) -> None:
-        """Refuse the scenario if a line of its mesh files is unknown.
-
-        Raises
-        ------
-        ScenarioError
-            With the first kinds of unknown lines.
-        """
+        """Refuse the scenario if a line of its mesh files is unknown."""
         if self.unknown:
             raise ScenarioError(f"{self.scenario.path.name}: {refusal(list(self.unknown))}")
 

@@ -34,13 +34,7 @@ def nodes_named(body: str, group: str | None = None, at: Triple | None = None) -
 
 
 def group_in(mesh: Mesh, body: str, group: str | None) -> str:
-    """Return the name of a body's group in the mesh of all bodies.
-
-    Raises
-    ------
-    ScenarioError
-        If it does not exist.
-    """
+    """Return the name of a body's group in the mesh of all bodies."""
     if group is None:
         return body
     name = f"{body}.{group}"
@@ -52,13 +46,7 @@ def group_in(mesh: Mesh, body: str, group: str | None) -> str:
 
 
 def nodes_in(mesh: Mesh, selection: Nodes) -> IntArray:
-    """Return the nodes [m] that are meant, sorted.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such group, or no node at the place.
-    """
+    """Return the nodes [m] that are meant, sorted."""
     nodes = mesh.nodes_of(group_in(mesh, selection.body, selection.group))
     if selection.at is None:
         return nodes
@@ -66,13 +54,7 @@ def nodes_in(mesh: Mesh, selection: Nodes) -> IntArray:
 
 
 def node_at(points: Array, body: str, at: Triple) -> int:
-    """Return which of the nodes of a body at points [n, 3] in m is at a place.
-
-    Raises
-    ------
-    ScenarioError
-        If none is.
-    """
+    """Return which of the nodes of a body at points [n, 3] in m is at a place."""
     every, n = np.concatenate([points, [at]]), len(points)
     (node,), (away,) = nearest_nodes(every, np.array([n]), np.arange(n))
     if away > _NEAR * size_of(points, at):

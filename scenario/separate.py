@@ -52,11 +52,6 @@ def rotating_apart(
         Of the whole scenario; all that is rigid and has nodes of its own stays as it is there.
     build : callable
         Returns what tables describe.
-
-    Raises
-    ------
-    SymplexError
-        If a part has no such state; with its names.
     """
     q, v = beginning.q.copy(), beginning.v.copy()
     if not (parts := connected_parts(tables)):

@@ -45,7 +45,7 @@ from symplex.meshes.generate import box
 from symplex.meshes.linear_faces import MOST_PIECES, QUADRATIC_FACES, divided_faces
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.framed import Framed, Viscous
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_mass, one_of
+from symplex.scenario.table import BodyTable, Need, Rotation, Table, needs_of_mass, one_of, placed
 from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_strain
 from symplex.scenario.viscous import SectionMaxwellKeys, needs_of_overstress, overstress_name, section_overstress
 
@@ -78,14 +78,12 @@ class FaceMesh(Table):
     plate: Annotated[
         tuple[float, float] | None,
         Quantity(_lengths, "m", "two numbers", "> 0"),
-        "Edges of a rectangle in the plane z = 0 from the origin, along x and y, with its normal along z; with the "
-        "groups of nodes `x_min`, `x_max`, `y_min`, `y_max`.",
+        "Edges of a rectangle from the origin along x and y, with the groups of nodes `x_min` … `y_max`.",
     ] = None
     box: Annotated[
         Triple | None,
         lengths("m"),
-        "Edges of a closed box from the origin along x, y and z instead, with normals outward; with the groups of "
-        "faces of its sides, `x_min` to `z_max`.",
+        "Edges of a closed box from the origin, with normals outward and the groups of faces `x_min` … `z_max`.",
     ] = None
     cells: Annotated[
         tuple[int, ...] | None,
@@ -147,13 +145,7 @@ class ShellMaterial(SectionMaxwellKeys):
             raise ValueError("shear_moduli go with moduli, and moduli need them")
 
     def material(self) -> NeoHookean | Orthotropic:
-        """Return it.
-
-        Raises
-        ------
-        InvalidSystem
-            If the constants are not those of a stable material.
-        """
+        """Return it."""
         if self.young is not None:
             return NeoHookean.from_young(self.young, self.poisson, self.density)
         assert self.moduli is not None
@@ -196,13 +188,7 @@ class ShellPropertiesTable(Table):
     mass: Annotated[float, positive("kg/m²"), "Of each unit of area, spread over the thickness."]
 
     def properties(self) -> ShellProperties:
-        """Return them.
-
-        Raises
-        ------
-        InvalidSystem
-            If stiffnesses are not positive.
-        """
+        """Return them."""
         matrices = self.membrane, self.coupling, self.bending
         A, B, D = (np.array([[a, b, d], [b, c, e], [d, e, f]]) for a, b, c, d, e, f in matrices)
         s11, s12, s22 = self.shear
@@ -241,16 +227,13 @@ class ShellPartTable(Table):
             raise ValueError("needs thickness, material, layers, properties, offset or direction, by which it differs")
 
 
-class ShellTable(Entry):
+class ShellTable(BodyTable):
     """Shells: faces with a thickness that carry forces in their plane, bending and shear, with large rotations.
 
     Faces that meet at an edge are joined rigidly. Each node has rotations besides its position, but none about the
     direction across the shell: supports hold them, loads may be moments ([shells.md](../shells.md)).
     """
 
-    adds_energy = True
-    starts_moving = True
-    brings_nodes = True
     particles = 2
     name: Annotated[Name, "Names its energy and its block."]
     mesh: Annotated[FaceMesh, "Where its nodes and elements come from."]
@@ -281,8 +264,8 @@ class ShellTable(Entry):
     extent: Annotated[
         float,
         between(0.0, 1.0),
-        "The least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
-        "explicit methods take far longer steps for thin shells, and frequencies are lower.",
+        "Least distance of particles from the middle, relative to the root of the area of a node; with 0.3 "
+        "explicit steps of thin shells are far longer, and frequencies lower.",
     ] = 0.0
     mass: Annotated[
         Literal["lumped", "consistent"],
@@ -300,15 +283,6 @@ class ShellTable(Entry):
             raise ValueError(
                 "has layers or parts with and without viscous, or with another one; all of a shell must have the same"
             )
-
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> ShellTable | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
 
     def needs(self) -> Iterable[Need]:
         """Frames."""
@@ -333,9 +307,7 @@ class ShellTable(Entry):
         """Return its faces in their place."""
         mesh = self._faces(folder)
         points = mesh.points * (1.0 if self.mesh.file is not None else self.scale)
-        if self.rotate is not None:
-            points = points @ self.rotate.matrix.T
-        points = np.ascontiguousarray(points + np.array(self.translate))
+        points = placed(points, self.rotate, self.translate)
         return Mesh(points, mesh.cells, mesh.cell_groups, mesh.point_groups, unknown=mesh.unknown)
 
     def _faces(self, folder: Path) -> Mesh:
@@ -358,15 +330,7 @@ class ShellTable(Entry):
         return of_layers + [table.material for table in (self, *self.parts) if table.material is not None]
 
     def properties_of_parts(self) -> list[ShellProperties]:
-        """Return what it, and then each of its parts, has for each unit of its area.
-
-        Raises
-        ------
-        InvalidSystem
-            If a material is not stable.
-        ScenarioError
-            If a part has a thickness without a material, or the other way round, as a shell of layers has none.
-        """
+        """Return what it, and then each of its parts, has for each unit of its area."""
         return [self._properties(self), *(self._properties(part) for part in self.parts)]
 
     def _properties(self, part: ShellTable | ShellPartTable) -> ShellProperties:
@@ -387,15 +351,7 @@ class ShellTable(Entry):
         return ShellProperties.uniform(thickness, material.material())
 
     def structure(self, mesh: Mesh, jointed: IntArray) -> Shells:
-        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints.
-
-        Raises
-        ------
-        InvalidSystem, MeshError
-            If an element is degenerate, or a material is not stable.
-        ScenarioError
-            If a part has no faces, or some that another one has.
-        """
+        """Return the shells on the faces of a mesh, with frames of four particles at nodes that have joints."""
         tables = (self, *self.parts)
         names = [str(k) for k in range(len(tables))]
         properties = dict(zip(names, self.properties_of_parts(), strict=True))
@@ -412,13 +368,7 @@ class ShellTable(Entry):
         )
 
     def expanded(self, structure: Shells, mesh: Mesh, change: Array) -> Shells:
-        """Return the shells with a change of temperature ΔT [n] in K at the nodes of their mesh.
-
-        Raises
-        ------
-        ScenarioError
-            If materials differ in their expansion.
-        """
+        """Return the shells with a change of temperature ΔT [n] in K at the nodes of their mesh."""
         tables = (self, *self.parts)
         if len({one.expansion for one in self.materials}) > 1 or any(one.properties is not None for one in tables):
             raise ScenarioError(
@@ -528,11 +478,6 @@ class Shell(Framed):
         """Return which elements a group of its mesh has by type, or all.
 
         Of a group of nodes alone these are the elements with all nodes in it.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or no element in it.
         """
         cells, mesh = self.cells, self.mesh
         if group is None:

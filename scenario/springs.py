@@ -141,13 +141,7 @@ class PointMassTable(Entry):
         return Mesh(np.array([self.position], float), {"vertex": np.zeros((1, 1), np.int32)})
 
     def masses(self, mesh: Mesh, n_nodes: int, framed: Mapping[str, Framed]) -> Array:
-        """Return what it adds to the nodal masses [n_nodes] in kg; on nodes that are several particles these share it.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group, or no node at the place.
-        """
+        """Return what it adds to the nodal masses [n_nodes] in kg; nodes of several particles share it among these."""
         shares: Array | float = 1.0
         if self.has_nodes:
             nodes = mesh.nodes_of(self.name)
@@ -171,11 +165,6 @@ def spring_of(table: SpringTable, mesh: Mesh, framed: Mapping[str, Framed]) -> S
     From one node they go to each node of the other end, and from each one to the only one there. Of groups of equal
     size each node has one spring, so that the sum of the squared lengths is the least. Nodes of beams and shells are
     the centres of their particles.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such group, no node at a place, groups do not fit, or a spring joins a node with itself.
     """
     selected = [nodes_named(table.body, table.group, table.at)]
     if table.to_body is not None:

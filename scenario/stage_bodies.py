@@ -18,7 +18,6 @@ from symplex.fem.system import System
 from symplex.meshes.mesh import Mesh
 from symplex.scenario.bodies import Body
 from symplex.scenario.contacts import ContactTable
-from symplex.scenario.messages import place
 from symplex.scenario.parts import Part
 from symplex.scenario.rigid import SurfaceTable
 from symplex.scenario.ties import TieTable
@@ -99,13 +98,7 @@ class BodiesBegin(Beginning):
         return u
 
     def system(self, of: System, kept: Mapping[str, Array]) -> System:
-        """Return the system with these bodies as they are without stress.
-
-        Raises
-        ------
-        StepFailed
-            If an element is inverted in that shape.
-        """
+        """Return the system with these bodies as they are without stress."""
         energies: dict[str, Energy] = dict(of.energies)
         for name, (nodes, parts) in self._bodies.items():
             points = self._points.copy()
@@ -131,10 +124,10 @@ def wrong_bodies(tables: Tables) -> list[str]:
     """Return lines about what does not go with bodies that begin or end."""
     lines: list[str] = []
     changing = [body.name for body in changing_bodies(tables)]
-    for k, body in enumerate(tables.body):
+    for body in tables.body:
         if not body.changes:
             continue
-        here = place("body", k, body.name)
+        here = body.here
         odd = next((one for one in body.material_of_group.values() if one.is_plastic or one.viscous), None)
         if odd is not None:
             lines.append(f"{here}: begins or ends, and its material has a history; only elastic bodies do so.")
@@ -144,10 +137,10 @@ def wrong_bodies(tables: Tables) -> list[str]:
         (here, next((name for name in changing if any(name in pair for pair in item.pairs(tables.touching))), None))
         for here, item in tables.entries(ContactTable)
     ]
-    for k, item in enumerate(tables.obstacle):
+    for item in tables.obstacle:
         if not isinstance(item, SurfaceTable):
             touched = next((name for name in changing if item.bodies is None or name in item.bodies), None)
-            named.append((place("obstacle", k, item.name), touched))
+            named.append((item.here, touched))
     for here, item in tables.entries(TieTable):
         on = next((name for name in changing if item.kind == "surface" and name in item.bodies_named), None)
         named.append((here, on))

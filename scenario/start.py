@@ -95,9 +95,8 @@ class StaticStart(_Start):
 class RotationStart(_Start):
     """Relative equilibrium: steady rotation, with the stretch that goes with it ([more](../relative-equilibria.md)).
 
-    For bodies and trusses without supports and gravity, whose ``velocity`` is added. What ties, springs or
-    constraints join rotates as one, about its centre of mass; each separate part by itself. Contact does not count,
-    and rigid bodies begin as they are given. Not with rods.
+    For bodies and trusses without supports and gravity, whose ``velocity`` is added. Each connected part rotates about
+    its centre of mass. Contact does not count. Not with rods.
     """
 
     kind: Literal["relative-equilibrium"]
@@ -181,24 +180,12 @@ class Start(NamedTuple):
         return {"q": self.q, "v": self.v} | arrays_of(self.internal)
 
     def save(self, path: Path, version: str) -> None:
-        """Write it to a file, to all digits, with the version of symplex that found it.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be written.
-        """
+        """Write it to a file, to all digits, with the version of symplex that found it."""
         save_checkpoint(path, Checkpoint(0, 0.0, version, {}, self.arrays))
 
     @classmethod
     def load(cls, path: Path) -> Start:
-        """Return what is in such a file.
-
-        Raises
-        ------
-        OutputError
-            If it cannot be read.
-        """
+        """Return what is in such a file."""
         motion = load_checkpoint(path).motion
         return cls(motion["q"], motion["v"], internal_of(motion))
 
@@ -226,13 +213,7 @@ class Beginning:
     v: Array
 
     def state(self, table: StartTable) -> Start:
-        """Return what a run starts with, but for a perturbation.
-
-        Raises
-        ------
-        SymplexError
-            If there is no such state.
-        """
+        """Return what a run starts with, but for a perturbation."""
         match table:
             case StaticStart():
                 newton = Newton(iterations=_CORRECTIONS, linear=table.solver)

@@ -36,13 +36,7 @@ class Table(Keys):
     """A table of a scenario, or in one."""
 
     def refuse_unused(self, *keys: str, goes_with: str) -> None:
-        """Refuse keys that are given and would have no effect, as they go with something else.
-
-        Raises
-        ------
-        ValueError
-            If one of them is given, be it with its default.
-        """
+        """Refuse keys that are given and would have no effect, as they go with something else."""
         if given := [key for key in keys if key in self.given_keys]:
             raise ValueError(f"{given[0]} goes with {goes_with}; leave it out")
 
@@ -108,6 +102,8 @@ class Entry(Table):
 
     Attributes
     ----------
+    here : str
+        What messages call it: its place in the file.
     has_name : bool
         Whether columns of the history are named after it, so that its name must be its own.
     brings_nodes : bool
@@ -129,6 +125,7 @@ class Entry(Table):
         Whether the bodies that it names may be reduced.
     """
 
+    here: ClassVar[str] = ""
     has_name: ClassVar[bool] = True
     brings_nodes: ClassVar[bool] = False
     joins: ClassVar[bool] = False
@@ -209,6 +206,29 @@ class Entry(Table):
 
 
 ADDED = (Entry.add_stiffness, Entry.add_contact, Entry.add_forces, Entry.add_damping)  # in this order
+
+
+def placed(points: Array, rotate: Rotation | None, translate: Triple) -> Array:
+    """Return points [n, 3] in m rotated about the origin and then translated."""
+    turned = points if rotate is None else points @ rotate.matrix.T
+    return np.ascontiguousarray(turned + np.array(translate))
+
+
+class BodyTable(Entry):
+    """A table of what has nodes in the mesh and an energy, both by its name."""
+
+    adds_energy = True
+    starts_moving = True
+    brings_nodes = True
+
+    @property
+    def has_nodes(self) -> bool:
+        """Yes."""
+        return True
+
+    def within(self, bodies: set[str]) -> Self | None:
+        """Return it, if it is one of them."""
+        return self if getattr(self, "name", None) in bodies else None
 
 
 def one_of(table: Table, keys: Sequence[str], what: str) -> str:

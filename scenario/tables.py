@@ -33,7 +33,7 @@ from symplex.scenario.obstacles import ObstacleTable, ShapedTable
 from symplex.scenario.pictures import ViewTable
 from symplex.scenario.pretension import PretensionTable
 from symplex.scenario.probes import ProbeTable
-from symplex.scenario.reading import fields_of
+from symplex.scenario.reading import annotation_of
 from symplex.scenario.response import ResponseTable
 from symplex.scenario.rigid import RigidBodyTable, RigidTable, SurfaceTable
 from symplex.scenario.rotating import RotatingFrame
@@ -42,7 +42,7 @@ from symplex.scenario.shells import ShellTable
 from symplex.scenario.springs import PointMassTable, SpringTable
 from symplex.scenario.stages import StageTable
 from symplex.scenario.start import StartTable
-from symplex.scenario.table import Entry, Table
+from symplex.scenario.table import Entry
 from symplex.scenario.temperatures import TemperatureTable
 from symplex.scenario.ties import TieTable
 from symplex.scenario.trusses import TrussTable
@@ -70,6 +70,7 @@ UsualField = Literal[
     "transverse_force_2",
     "contact_force",
     "contact_pressure",
+    "friction_traction",
     "gap",
     "damage",
     "opening",
@@ -182,7 +183,7 @@ class Tables:
             given = getattr(self, key)
             for k, table in enumerate(given if kind.several else [given]):
                 if isinstance(table, of):
-                    yield place(key, k if kind.several else None, getattr(table, "name", None)), table
+                    yield table.here or place(key, k if kind.several else None, getattr(table, "name", None)), table
 
     def within(self, bodies: set[str]) -> dict[str, Any]:
         """Return by key what of all tables acts on some bodies that nothing joins to others."""
@@ -260,17 +261,14 @@ def kinds_of(tables: type[Tables]) -> dict[str, Kind]:
     hints, found = get_type_hints(tables), {}
     for item in fields(tables):
         models = [part for part in _classes(hints[item.name]) if issubclass(part, Entry)]
-        if len(models) == 1 and "kind" in fields_of(models[0]) and not get_args(_kind(models[0])):
+        if len(models) == 1 and annotation_of(models[0], "kind") is str:
             models = models[0].__subclasses__()  # one for each integrator
         if models:
-            by_kind = {get_args(_kind(model))[0]: model for model in models} if len(models) > 1 else {"": models[0]}
+            kinds = [get_args(annotation_of(model, "kind"))[0] for model in models] if len(models) > 1 else [""]
             several = get_origin(hints[item.name]) is list
+            by_kind = dict(zip(kinds, models, strict=True))
             found[item.name] = Kind(by_kind, several, item.default is item.default_factory, item.name)  # MISSING
     return found
-
-
-def _kind(model: type[Table]) -> Any:
-    return fields_of(model)["kind"].annotation
 
 
 def _classes(annotation: Any) -> list[type]:

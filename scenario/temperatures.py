@@ -42,9 +42,8 @@ def _change(value: Any) -> float | str:
 class TemperatureTable(Entry):
     """A temperature field: a change from the temperature at which a body fits without stress, the same from the start.
 
-    With the `expansion` α of the material what is free stretches by 1 + α ΔT in all directions, with no stress; all
-    else has thermal stresses ([temperatures.md](../temperatures.md)). Several tables of a body add up. With a
-    `history`, of bodies only, the change is a load, whose work the history of the run has.
+    With the `expansion` α of the material ([temperatures.md](../temperatures.md)). Several tables of a body add up.
+    With a `history`, of bodies only, the change is a load with its work.
     """
 
     takes_rotations = True
@@ -77,13 +76,7 @@ class TemperatureTable(Entry):
         yield from needs_of_history(self.history)
 
     def changes(self, mesh: Mesh, body: IntArray, group: str | None, folder: Path) -> Array:
-        """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant.
-
-        Raises
-        ------
-        ScenarioError
-            If a formula has no value somewhere, or the file cannot be read, names other nodes, or one twice.
-        """
+        """Return ΔT [n] in K at the nodes of a mesh, given those of the body, and its group if not all is meant."""
         nodes = body if group is None else mesh.nodes_of(group)
         out = np.zeros(len(mesh.points))
         if isinstance(self.change, str):
@@ -180,13 +173,7 @@ def thermal_change(tables: Tables, body: str, mesh: Mesh, folder: Path, own: boo
 
 
 def thermal_strain(expansion: float | None, change: Array | None) -> Array | None:
-    """Return α ΔT [n], or None if nothing expands.
-
-    Raises
-    ------
-    ScenarioError
-        If something would shrink by half.
-    """
+    """Return α ΔT [n], or None if nothing expands."""
     if not expansion or change is None:
         return None
     strain = expansion * change

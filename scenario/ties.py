@@ -37,8 +37,8 @@ class TieTable(Entry):
     name: Annotated[Name | None, 'Of kind `"surface"`: names its energy.'] = None
     kind: Annotated[
         Literal["nodes", "surface"],
-        'Nodes at the same place become one, exactly and without cost; or `"surface"`: nodes are fixed to the '
-        "surface of `to`, whatever its mesh, by the energy ½ k |x − Σ N_a x_a|², which conserves both momenta.",
+        'Nodes at the same place become one; or `"surface"`: nodes are fixed to the surface of `to` by ½ k |x − '
+        "Σ N_a x_a|², which conserves both momenta.",
     ] = "nodes"
     body: BodyName
     group: Annotated[Text | None, "Nodes, each of which is tied; by default those that are near enough."] = None
@@ -90,11 +90,6 @@ def tied_pairs(table: TieTable, mesh: Mesh) -> tuple[IntArray, str]:
     """Return the pairs [p, 2] of nodes that a tie makes one, in the mesh of all bodies, and what to say of gaps.
 
     Of a group each node must have another one; of a body without a group those are tied that have.
-
-    Raises
-    ------
-    ScenarioError
-        If a node has none, with the distance; or it would be moved too far.
     """
     nodes = nodes_in(mesh, nodes_named(table.body, table.group))
     others = nodes_in(mesh, nodes_named(table.to, table.to_group))
@@ -121,12 +116,6 @@ def on_surface(table: TieTable, mesh: Mesh) -> tuple[IntArray, IntArray, str]:
     """Return the nodes [m] that are held on the surface of another body, its triangles [f, 3], and what to say of gaps.
 
     Of a group all nodes must be near it; of a body without a group those are held that are.
-
-    Raises
-    ------
-    ScenarioError, MeshError
-        If a node is farther from the surface than the tolerance, or would be moved too far; if all belong to it, or
-        there is no surface.
     """
     triangles = Surface.of(mesh, group_in(mesh, table.to, table.to_group)).triangles
     every = nodes_in(mesh, nodes_named(table.body, table.group))
@@ -150,13 +139,7 @@ def drawn_to(mesh: Mesh, nodes: IntArray, triangles: IntArray) -> Mesh:
 
 
 def gap_closed(table: TieTable, mesh: Mesh, nodes: IntArray, away: Array) -> str:
-    """Return what to say of nodes [m] that a tie moves by distances [m] in m, empty if these are rounding.
-
-    Raises
-    ------
-    ScenarioError
-        If one is moved by more than half the shortest edge at it, which would spoil its elements.
-    """
+    """Return what to say of nodes [m] that a tie moves by distances [m] in m, empty if these are rounding."""
     if not (away > table.replaced(tolerance=None).tolerance_in(mesh)).any():
         return ""
     shortest = np.full(len(mesh.points), np.inf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,17 @@ from symplex.meshes.generate import DIAGONALS, bar_lattice, ring
 from symplex.meshes.mesh import Mesh, distinct, take
 from symplex.scenario.plastic import MemberPlasticKeys
 from symplex.scenario.prescribed import read_numbers
-from symplex.scenario.table import Entry, Need, Rotation, Table, needs_of_history, needs_of_mass, one_of
+from symplex.scenario.table import (
+    BodyTable,
+    Entry,
+    Need,
+    Rotation,
+    Table,
+    needs_of_history,
+    needs_of_mass,
+    one_of,
+    placed,
+)
 from symplex.scenario.temperatures import EXPANDS, EXPANSION, thermal_change, thermal_strain
 
 if TYPE_CHECKING:
@@ -227,26 +237,15 @@ def breaking_bar(table: BreakingKeys, stiffness: float, lengths: Array | float) 
     return BreakingBar(TractionSeparation(table.strength, table.fracture_energy, stiffness), lengths)
 
 
-class LinesTable(Entry):
+class LinesTable(BodyTable):
     """What is made of the lines of a mesh."""
 
-    starts_moving = True
-    brings_nodes = True
     name: Annotated[Name, "Names its energy and its block; all its members are the group `members`."]
     mesh: Annotated[LineMesh, "Where its nodes and members come from."]
     group: Annotated[Text | None, "Of a file: only the lines of this group."] = None
     scale: Annotated[float, positive("m per unit of the file"), "`1e-3` for a file in millimetres."] = 1.0
     rotate: Annotated[Rotation | None, "About the mesh's origin, after scaling."] = None
     translate: Annotated[Triple, vector("m"), "After rotating."] = ZERO
-
-    @property
-    def has_nodes(self) -> bool:
-        """Yes."""
-        return True
-
-    def within(self, bodies: set[str]) -> Self | None:
-        """Return it, if it is one of them."""
-        return self if self.name in bodies else None
 
     def own_mesh(self, folder: Path) -> Mesh:
         """Return its lines in their place."""
@@ -256,7 +255,6 @@ class LinesTable(Entry):
 class TrussTable(LinesTable, BreakingKeys):
     """Bars between nodes, which carry forces along themselves only, and turn freely at their nodes."""
 
-    adds_energy = True
     section: Annotated[float | None, positive("m²"), "Cross-section A."] = None
     material: Annotated[BarMaterial | None, "Of all members, with `section`."] = None
     stiffness: Annotated[float | None, positive("N/m of each member"), "Instead of section and material."] = None
@@ -315,19 +313,12 @@ def line_mesh(table: LinesTable, folder: Path) -> Mesh:
     """Return the lines of a truss or beam in their place, with the group ``members`` of all.
 
     Files are looked for in a folder.
-
-    Raises
-    ------
-    MeshError, ScenarioError
-        If they cannot be read, or there are none.
     """
     mesh = _lines_of(table, folder)
     if MEMBERS in mesh.groups:
         raise MeshError(f"a group is called '{MEMBERS}', as that of all members is; give it another name.")
     points = mesh.points * (1.0 if table.mesh.file is not None else table.scale)
-    if table.rotate is not None:
-        points = points @ table.rotate.matrix.T
-    points = np.ascontiguousarray(points + np.array(table.translate))
+    points = placed(points, table.rotate, table.translate)
     lines = mesh.cells["line"]
     lengths = np.linalg.norm(points[lines[:, 1]] - points[lines[:, 0]], axis=1)
     if not lengths.min() > 0.0:

@@ -47,11 +47,6 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
         The file's name, for messages.
     of : type, default Tables
         The class whose fields say which tables there are.
-
-    Raises
-    ------
-    ScenarioError
-        With one line for each mistake.
     """
     lines: list[str] = []
     found: dict[str, Any] = {}
@@ -73,7 +68,11 @@ def read_tables(data: Mapping[str, Any], name: str, of: type[Tables] = Tables) -
                 continue
             names = [item.get("name") if isinstance(item, Mapping) else None for item in value]
             read = _stage if key == "stage" else validated
-            found[key] = [read(kinds[key], item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+            items = [read(kinds[key], item, place(key, k, names[k]), lines) for k, item in enumerate(value)]
+            found[key] = [
+                table and table.replaced(here=place(key, k, getattr(table, "name", None)))
+                for k, table in enumerate(items)
+            ]
         elif isinstance(value, list):
             lines.append(f"{key} must be written [{key}], with single brackets; there is only one.")
         elif key == "run" and data.get("stage") and isinstance(value, Mapping):

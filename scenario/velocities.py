@@ -84,11 +84,6 @@ class VelocityTable(Entry):
         mesh : Mesh
         masses : mapping of str to float64 [n]
             Lumped masses of nodes in kg, by body.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such group.
         """
         nodes = nodes_in(mesh, nodes_named(self.body, self.group))
         x, m = mesh.points[nodes], masses[self.body][nodes]

@@ -53,11 +53,6 @@ class KeyedRun:
         Of the columns.
     times : float64 [T]
         In s, at which the scenario is sampled.
-
-    Raises
-    ------
-    ScenarioError
-        If a key has no number, or there is no such column.
     """
 
     def __init__(self, scenario: Scenario, keys: Sequence[str], columns: Sequence[str]):
@@ -200,13 +195,7 @@ def _of_system(system: System, state: State) -> dict[str, float]:
 
 
 def _unit(problem: Problem, column: str) -> str:
-    """Return the unit of a column.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such column.
-    """
+    """Return the unit of a column."""
     source = column.rpartition(".")[0]
     if source:
         known: dict[str, Any] = {

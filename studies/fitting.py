@@ -536,13 +536,7 @@ def _save(folder: Folder, found: FitFound) -> None:
 
 
 def read_fit(path: Path) -> FitFound:
-    """Return the fit that is in a folder.
-
-    Raises
-    ------
-    OutputError
-        If it has not come to its end, or cannot be read.
-    """
+    """Return the fit that is in a folder."""
     if not is_file(path / SUMMARY):
         raise OutputError(f"{path} holds no fit that has come to its end; go on with it by symplex fit --resume.")
     with damage_reported(path / SUMMARY, "fit", "begin it again with --overwrite"):

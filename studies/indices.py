@@ -47,11 +47,6 @@ def indices(
         Of the members by key, in the order of the design.
     numbers : mapping of str to sequence of float
         Of the members.
-
-    Raises
-    ------
-    OutputError
-        If a member has no number.
     """
     _require_salib()
     keys = list(values[0])

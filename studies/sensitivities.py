@@ -186,8 +186,8 @@ def sensitivity(
         k = columns.index(one.source)
         values, slopes, moving = found.values[:, k], found.jacobian[:, k] * scales, found.dt * scales
         numbers[one.name], units[one.name] = one.reduced(found.t, values), run.units[one.source]
-        by = [_slope(one, found.t, values, dt, slope) for dt, slope in zip(moving.T, slopes.T, strict=True)]
-        derivatives[one.name] = np.array(by) / scales
+        changed = zip(moving.T, slopes.T, strict=True)
+        derivatives[one.name] = np.array([_slope(one, found.t, values, *change) for change in changed]) / scales
     title = scenario.title
     reported = dict(zip(changes, map(float, run.values), strict=True))
     study = Sensitivity(folder.path, title, reported, sizes, numbers, derivatives, units)
@@ -213,13 +213,7 @@ def _slope(quantity: RunQuantity, t: Array, values: Array, dt: Array, slope: Arr
 
 
 def read_sensitivity(path: Path) -> Sensitivity:
-    """Return the sensitivities that are in a folder.
-
-    Raises
-    ------
-    OutputError
-        If they cannot be read.
-    """
+    """Return the sensitivities that are in a folder."""
     with damage_reported(path / SUMMARY, "study", "compute it again, in another folder"):
         summary = json.loads(read_whole(path / SUMMARY))
         rows = summary["rows"]

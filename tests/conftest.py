@@ -1,5 +1,6 @@
 """What several tests use: systems, and how examples are run."""
 
+import gc
 import importlib.util
 import json
 import os
@@ -35,6 +36,11 @@ from matplotlib import pyplot
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ALUMINIUM = NeoHookean(lmbda=60.5e9, mu=26e9, density=2700.0)
+
+
+def pytest_collection_finish():
+    """Leave all that stays to the end, such as tests and modules, out of each later search for garbage."""
+    gc.freeze()
 
 
 def oblique_impact(mesh_name: str) -> tuple[System, State]:

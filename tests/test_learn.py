@@ -101,6 +101,7 @@ def literals() -> Iterator[str]:
                 yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
 
 
+@pytest.mark.slow
 def test_messages_that_are_explained_exist():
     """Each piece of a quoted message, between its …, is in one sentence of the sources, in this order."""
     page = (LEARN / "when-it-fails.md").read_text("utf-8").split("## It runs")[0]

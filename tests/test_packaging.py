@@ -58,6 +58,7 @@ def test_the_recipe_asks_for_what_the_package_needs(project):
     assert asked - {"python>=${{python_min}}"} == needed
 
 
+@pytest.mark.slow
 def test_wheel_holds_all_modules_and_meshes(project, tmp_path):
     root, pyproject = project
     packages = pyproject["tool"]["setuptools"]["packages"]

@@ -89,12 +89,6 @@ class AroundSteps(Around, FixedStepIntegrator[FixedMotion]):
         return self._inner._step_size(system, state)
 
     def fit(self, system: System, state: State, interval: float) -> Self:
-        """Return the method with the largest step not above its own that divides an interval in s.
-
-        Raises
-        ------
-        UnstableStep, InvalidSystem, StepFailed
-            As `start`.
-        """
+        """Return the method with the largest step not above its own that divides an interval in s."""
         dt = dividing(self._step_size(system, state), interval)
         return replace(self, **{self._field: replace(self._inner, dt=dt)})

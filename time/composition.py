@@ -102,11 +102,6 @@ def substeps(order: int, scheme: str | None = None) -> list[float]:
         For order 4 ``"suzuki"`` (5 substeps, the default) or ``"triple jump"`` (3); for order 6 ``"kahan-li"`` (9, the
         default), ``"yoshida"`` (7) or ``"blanes-moan"`` (11, see `Composition`); for order 8 ``"kahan-li"`` (17, the
         default) or ``"suzuki-umeno"`` (15). More substeps, and smaller ones, mean smaller errors.
-
-    Raises
-    ------
-    ValueError
-        If there is no such scheme.
     """
     key = (order, _BEST.get(order, "") if scheme is None else scheme)
     if key not in _FIRST_HALVES:
@@ -252,13 +247,7 @@ class Composition(AroundSteps["CompositionMotion"]):
         return CompositionMotion(inner, t0, dt, n, substeps(self.order, self.scheme), self._kicks)
 
     def _refuse_rigidity(self, system: System) -> None:
-        """Check that no bodies are kept rigid by an energy, whose error of second order substeps do not cancel.
-
-        Raises
-        ------
-        InvalidSystem
-            If some are.
-        """
+        """Check that no bodies are kept rigid by an energy, whose error of second order substeps do not cancel."""
         for name, energy in system.energies.items():
             if isinstance(energy, Rigidity):
                 raise InvalidSystem(
@@ -285,6 +274,7 @@ class CompositionMotion(FixedStepMotion):
         first = np.eye(1, len(parts))[0]
         pairs = (changes[0] * first, changes[1:]) if changes else (halves, halves)
         self._kicks = np.column_stack(pairs)
+        self._of_step: tuple[float, tuple[Array, ...]] = 0.0, ()  # the last size of a step in s, and those of its parts
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that the method moves."""
@@ -324,7 +314,9 @@ class CompositionMotion(FixedStepMotion):
         if len(steps.sizes) > 1:
             return 0
         h, parts = float(steps.sizes[0]), len(self._parts)
-        substeps = steps._replace(sizes=h * self._sizes, starts=h * np.array(self._starts), kicks=h * self._kicks)
+        if h != self._of_step[0]:
+            self._of_step = h, (h * self._sizes, h * np.array(self._starts), h * self._kicks)
+        substeps = Steps(steps.t0, steps.dt, steps.n, *self._of_step[1])
         whole, more = divmod(self.inner._compiled_steps(n * parts, substeps), parts)
         self._at_once = max(self.inner._at_once // parts, 1)
         if more:

@@ -23,13 +23,7 @@ from symplex.time.traits import Form, Trait, Use, require_traits
 
 
 def _require_kind(name: str, given: Any, kind: type) -> None:
-    """Check that a system or a state is one.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is something else.
-    """
+    """Check that a system or a state is one."""
     if not isinstance(given, kind):
         raise InvalidArgument(
             f"{name} starts with a System and a State; for the {kind.__name__} is {described(given)}."
@@ -37,17 +31,7 @@ def _require_kind(name: str, given: Any, kind: type) -> None:
 
 
 def _require_state(name: str, system: System, state: State) -> None:
-    """Check that a state is one of a system.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is no state, or the system is none.
-    InvalidSystem
-        If it is that of another system.
-    StepFailed
-        If it is not finite.
-    """
+    """Check that a state is one of a system."""
     _require_kind(name, system, System)
     _require_kind(name, state, State)
     whole = is_real(state.t) and isinstance(state.internal, Mapping)
@@ -89,7 +73,7 @@ def _with_checked_state(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Integrator, system: System, state: State, *rest: Any, **options: Any) -> Any:
         _require_state(type(self).__name__, system, state)
         require_traits(self, system)  # pyright: ignore[reportArgumentType]
-        system.follow(state.internal)
+        system.follow(system.gone(state.internal))
         system.update_neighbours(state.q)
         return method(self, system, state, *rest, **options)
 
@@ -108,13 +92,7 @@ def _without_overlaps(start: Callable[..., Motion]) -> Callable[..., Motion]:
 
 
 def require_step(method: Integrator, dt: float) -> None:
-    """Check that the step of a method is a number of seconds.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, not positive, or not finite.
-    """
+    """Check that the step of a method is a number of seconds."""
     try:
         positive("s").check(dt)
     except ValueError as error:
@@ -122,13 +100,7 @@ def require_step(method: Integrator, dt: float) -> None:
 
 
 def stored_grid(checkpoint: Mapping[str, np.ndarray]) -> tuple[float, float, int]:
-    """Return t0 and dt in s and the number of steps n of a checkpoint of a `FixedStepMotion`.
-
-    Raises
-    ------
-    InvalidSystem
-        If it is of another kind of motion.
-    """
+    """Return t0 and dt in s and the number of steps n of a checkpoint of a `FixedStepMotion`."""
     if not {"t0", "dt", "n"} <= checkpoint.keys():
         raise InvalidSystem("the checkpoint belongs to another method: it has no steps of a fixed size.")
     return float(checkpoint["t0"]), float(checkpoint["dt"]), int(checkpoint["n"])
@@ -274,22 +246,16 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         return float(self.dt)
 
     def start(self, system: System, state: State) -> FixedMotion:
-        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
-
-        Raises
-        ------
-        UnstableStep
-            If dt is above a stability limit.
-        InvalidSystem
-            If the system has what the method does not take, or an energy lacks what it needs.
-        StepFailed
-            If no step can be chosen, or something is not finite.
-        """
+        """Return the motion that begins at the positions and velocities of a state; those of supports are as given."""
         method = self._resolved(system, state)
         motion = method._motion(system, state.t, method._step_size(system, state), 0)
         motion.take_internal(state.internal)
         motion.begin(state.q, system.held(state.t, state.v))
+        self._set_off(motion)
         return motion
+
+    def _set_off(self, motion: FixedMotion) -> None:
+        """Tell a motion that has begun at a start what it does not have of the method by then."""
 
     def _resolved(self, system: System, state: State) -> Self:
         """Return the method with parameters that are found for a system."""
@@ -318,24 +284,12 @@ class FixedStepIntegrator(Integrator, Generic[FixedMotion]):
         return motion
 
     def fit(self, system: System, state: State, interval: float) -> Self:
-        """Return the method with the largest step not above its own that divides an interval in s.
-
-        Raises
-        ------
-        UnstableStep, InvalidSystem, StepFailed
-            As `start`.
-        """
+        """Return the method with the largest step not above its own that divides an interval in s."""
         return replace(self, dt=dividing(self._step_size(system, state), interval))
 
 
 def dividing(dt: float, interval: float) -> float:
-    """Return the largest step in s not above dt that divides an interval in s.
-
-    Raises
-    ------
-    InvalidArgument
-        If the interval is not a positive number.
-    """
+    """Return the largest step in s not above dt that divides an interval in s."""
     if not (is_real(interval) and math.isfinite(interval) and interval > 0):
         raise InvalidArgument(f"the interval between output times must be positive (s); it is {described(interval)}.")
     # The tolerance keeps a dt that divides the interval but for rounding.

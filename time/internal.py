@@ -93,15 +93,9 @@ class InternalVariables:
         """
         parts = self._system.inelastic
         lost = dict.fromkeys(parts, 0.0)
-        eroding = [name for name, part in parts.items() if part.erodes]
-        for energy in self._system.changing.values() if eroding else ():
-            if energy.follows(self.values):
-                before = energy.total(q)
-                energy.follow(self.values)
-                change = before - energy.total(q)
-                name = next(name for name in eroding if parts[name].any_gone(self.values[name]))
-                parts[name].add_lost(self.values[name], change)
-                lost[name] += change
+        for name, element, change in self._system.expose(self.values, q):
+            parts[name].add_lost(self.values[name], element, change)
+            lost[name] += change
         return list(lost.values())
 
 

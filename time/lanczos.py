@@ -52,11 +52,6 @@ def largest_eigenvalue(
         Zero where coordinates are fixed; it is written over.
     length : float
         By how much a coordinate is moved at most for A w, the difference of two f.
-
-    Raises
-    ------
-    StepFailed
-        If it isn't found.
     """
     from scipy.linalg import eigh_tridiagonal
 

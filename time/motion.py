@@ -117,13 +117,7 @@ class Motion(ABC):
         """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
 
     def __reduce__(self) -> tuple[Callable[..., Motion], tuple[Any, ...]]:
-        """Return what copies are made of.
-
-        Raises
-        ------
-        StepFailed
-            If the motion has stopped within a step.
-        """
+        """Return what copies are made of."""
         return _gone_on, (self._method, self.system, self.checkpoint())
 
 
@@ -237,13 +231,6 @@ class FixedStepMotion(Motion):
 
         For methods that are made of the steps of another one. `observe` sets what belongs to a state. The work of loads
         is added by the ledger where `_step` has not added it.
-
-        Raises
-        ------
-        StepFailed
-            If the step cannot be taken.
-        InvalidSystem
-            If supports move, and `_step` has not added their work.
         """
         start = (self._q.copy(), self._v.copy()) if self._work.completes else None
         self._work.begin_step()
@@ -282,13 +269,7 @@ class FixedStepMotion(Motion):
 
     @final
     def advance(self, t: float) -> State:
-        """Take the steps to the time t in s and return the state there.
-
-        Raises
-        ------
-        StepFailed
-            If t is not a whole number of steps away (to 1e-6 of a step), or a step cannot be taken.
-        """
+        """Take the steps to the time t in s and return the state there."""
         target = self._steps_to(t)
         self._refuse_broken()
         if target != self._shown:
@@ -305,13 +286,7 @@ class FixedStepMotion(Motion):
 
     @final
     def approach(self, t: float, seconds: float) -> bool:
-        """Take steps towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Take steps towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         target = self._steps_to(t)
         self._refuse_broken()
         start, spent = perf_counter(), 0.0
@@ -342,7 +317,7 @@ class FixedStepMotion(Motion):
         The system may have been with another motion since; what it lists then is of this one again.
         """
         system = self.system
-        system.follow(self._internal.values)
+        system.follow(system.gone(self._internal.values))
         system.list_positions = self._list_positions
         q = self.arrays()["q"]
         before = np.empty_like(q) if system.collision_checked and not self.filters_steps else None
@@ -421,13 +396,7 @@ class FixedStepMotion(Motion):
 
     @final
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
-
-        Raises
-        ------
-        StepFailed
-            If the last step was not finished.
-        """
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
         self._refuse_broken()
         arrays = self.arrays()  # which may first have to come from elsewhere, as where lists were found
         grid = {"t0": np.array(self.t0), "dt": np.array(self.dt), "n": np.array(self.n)}
@@ -441,13 +410,7 @@ class FixedStepMotion(Motion):
             )
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays to those of a checkpoint.
-
-        Raises
-        ------
-        InvalidSystem
-            If it is of another method or system.
-        """
+        """Set the arrays to those of a checkpoint."""
         arrays = self.arrays()
         for name, array in arrays.items():
             if name not in checkpoint:
@@ -461,7 +424,7 @@ class FixedStepMotion(Motion):
                     f"expected {array.shape}."
                 )
             array[...] = stored
-        self.system.follow(self._internal.values)
+        self.system.follow(self.system.gone(self._internal.values))
         stored = {name: checkpoint.get(LISTED_AT + name) for name in self._list_positions}
         self._list_positions |= {name: q for name, q in stored.items() if q is not None}
         if self.system.moving:
@@ -476,13 +439,6 @@ def require_time(name: str, t: float, present: float) -> None:
     name : str
         Of the method, for messages.
     t, present : float
-
-    Raises
-    ------
-    InvalidArgument
-        If the time is no number.
-    StepFailed
-        If it is not finite, or past.
     """
     if not is_real(t):
         raise InvalidArgument(f"{name}: a time must be a number of seconds; it is {described(t)}.")
@@ -493,13 +449,7 @@ def require_time(name: str, t: float, present: float) -> None:
 
 
 def refuse_infinite(state: State) -> None:
-    """Check that a state is finite.
-
-    Raises
-    ------
-    StepFailed
-        If it is not.
-    """
+    """Check that a state is finite."""
     if math.isfinite(sum(inner(x, x) for x in (state.q, state.v, state.a))):  # a third of the time of looking at each
         return
     for name, values in (("position", state.q), ("velocity", state.v), ("acceleration", state.a)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symplex.errors import UnstableStep
 from symplex.fem.compiled.kernels import kernel
-from symplex.fem.energies.contact_energy import contact_of
+from symplex.fem.energies.contact_energy import ContactEnergy
 from symplex.fem.energies.differentiable_load import DifferentiableLoad
 from symplex.fem.energies.energy import Array, Energy
 from symplex.fem.energies.inelastic import Inelastic
@@ -47,13 +47,6 @@ def largest_damping(system: System, q: Array, v: Array) -> float:
     """Return the largest rate of damping c in 1/s: the largest eigenvalue of −M⁻¹ ∂f/∂v of loads with derivatives.
 
     Gyroscopic ones, whose matrix is skew, damp nothing.
-
-    Raises
-    ------
-    InvalidSystem
-        If the mass is not lumped.
-    StepFailed
-        If the eigenvalue cannot be found.
     """
     mass, moving = system.lumped_mass(_WANTED_BY), ~system.fixed
     loads = [one for one in system.differentiable_loads if isinstance(one, DifferentiableLoad) and not one.gyroscopic]
@@ -68,13 +61,7 @@ def largest_damping(system: System, q: Array, v: Array) -> float:
 
 
 def require_stable(system: System, state: State, dt: float, beta: float, gamma: float = 0.5) -> None:
-    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped.
-
-    Raises
-    ------
-    UnstableStep
-        If it is above.
-    """
+    """Check a step dt in s of an implicit member against its stability limit, if it has one and the mass is lumped."""
     if 2.0 * beta >= gamma or not system.is_lumped:
         return
     # stable_step is 2/ω, the limit of the explicit member.
@@ -92,13 +79,6 @@ def largest_frequency(system: System, q: Array, apart: bool = False) -> float:
     ω² is the largest eigenvalue of M⁻¹∇²V (by Lanczos, to about one per cent or two, with the residual added), plus the
     largest k/m of contact that may close later (`ContactEnergy.contact_stiffness_bound`), or only of that with
     obstacles, while bodies are apart. ∇²V is applied by differences of gradients, so that no matrix is stored.
-
-    Raises
-    ------
-    InvalidSystem
-        If the mass is not lumped.
-    StepFailed
-        If the eigenvalue cannot be found.
     """
     mass = system.lumped_mass(_WANTED_BY)
     moving = ~system.fixed
@@ -129,16 +109,15 @@ def latent_frequency(system: System, resolved: bool = False, apart: bool = False
         Only the part of it that steps should resolve (`ContactEnergy.resolved_share`).
     apart : bool, default False
         Only contact with obstacles, and none between bodies.
-
-    Raises
-    ------
-    InvalidSystem
-        If the mass is not lumped.
     """
     mass = system.lumped_mass(_WANTED_BY)
-    latent = np.zeros(len(mass))
     left_out = system.changing if apart else ()
-    for contact in (contact_of(energy) for name, energy in system.energies.items() if name not in left_out):
+    contacts = [energy for name, energy in system.energies.items() if name not in left_out]
+    contacts = [energy for energy in contacts if isinstance(energy, ContactEnergy)]
+    if not contacts:
+        return 0.0
+    latent = np.zeros(len(mass))
+    for contact in contacts:
         latent += contact.contact_stiffness_bound(system.n_nodes) * (contact.resolved_share**2 if resolved else 1.0)
     free = ~system.fixed.all(axis=1)
     return float(np.sqrt(np.max((latent / mass)[free], initial=0.0)))

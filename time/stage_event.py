@@ -175,13 +175,7 @@ def as_array(happened: Mapping[str, float], events: Sequence[Event]) -> Array:
 
 
 def from_array(rows: Array, events: Sequence[Event]) -> dict[str, float]:
-    """Return the times in s of events by name, of `as_array`.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are no such events.
-    """
+    """Return the times in s of events by name, of `as_array`."""
     if rows.ndim != 2 or rows.shape[1] != 2 or (len(rows) and not 0 <= rows[:, 0].max() < len(events)):
         raise InvalidSystem("the checkpoint does not belong to a motion with these events.")
     return {events[int(k)].name: float(t) for k, t in rows}

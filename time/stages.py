@@ -316,11 +316,6 @@ class StagedMotion(Motion):
         """Move to the time t in s and return the state there; at the end of a stage it is that before the next.
 
         Where an event stops the motion it is the state there, at an earlier time, from then on.
-
-        Raises
-        ------
-        StepFailed
-            As the motions of the stages; also if t is after the end of the last.
         """
         self._go(t, np.inf)
         try:
@@ -332,11 +327,6 @@ class StagedMotion(Motion):
         """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
 
         It also stops where an event has happened that other stages follow: `advance` to its time returns the state.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
         """
         return self._go(t, seconds)
 

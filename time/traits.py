@@ -150,13 +150,7 @@ _SENTENCES: Mapping[Feature, Callable[[System], str]] = {
 
 
 def require_traits(method: Integrator, system: System) -> None:
-    """Check that a method takes all that a system has, and that its energies have what the method needs.
-
-    Raises
-    ------
-    InvalidSystem
-        If not, with what is missing and which methods do without.
-    """
+    """Check that a method takes all that a system has, and that its energies have what the method needs."""
     for parameter, names in method.named.items():
         for name in names:
             if name not in system.energies:

@@ -62,11 +62,6 @@ class WorkLedger:
 
         It is ∫ f·v dt by Simpson's rule along the cubics through the positions and velocities [n, dim] of both ends:
         exact for forces that are constant, else of fourth order if these are.
-
-        Raises
-        ------
-        InvalidSystem
-            If supports move, and the step has not added their work; or that of loads, as the step before has.
         """
         if self.moving and "supports" in self._missing:
             name = next(iter(self.moving.motions))

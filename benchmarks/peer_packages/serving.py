@@ -148,6 +148,11 @@ class Springs(Problem):
     exact: np.ndarray
     error: float
 
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """What `springs` takes of it besides positions."""
+        return self.masses, self.pairs, self.stiffness, self.lengths, self.gravity, 1
+
     def tuned(self, run: Callable[[float], np.ndarray], settings: Iterable[float]) -> Callable[[], np.ndarray]:
         """Return the run with the first setting (a tolerance, a step) whose error is small enough."""
         for setting in settings:

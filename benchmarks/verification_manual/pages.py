@@ -11,6 +11,8 @@ from verification_manual.problem import PROBLEMS, Problem, Row
 INDEX = "README.md"
 COMMAND = "python benchmarks/verification_manual"
 ROUND_OFF = 1e-9
+EXACT = 1e-4  # up to which deviations of a problem are stated by the largest alone
+MOST = 8  # values of a line
 STATED = ("method", "quantity", "target", "accepted")  # once above a table, where all rows have the same
 
 
@@ -34,11 +36,6 @@ def deviation(row: Row) -> str:
     value = row.deviation
     text = f"{100.0 * value:+.2g} %" if abs(value) >= 1e-4 else f"{value:+.1e}" if value else "0"
     return text.replace("-", "−")
-
-
-def largest(one: Problem, rows: list[Row]) -> Row:
-    """Return the row with the largest deviation among those that are judged."""
-    return max((row for row in rows if one.limit(row) < float("inf")), key=lambda row: abs(row.deviation))
 
 
 def limit(value: float) -> str:
@@ -69,7 +66,13 @@ def _worst(rows: list[Row]) -> list[Row]:
 
 def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
     """Return the section of a problem after another one; what all rows share is stated once, above the table."""
-    rows = _worst(rows_of(record))
+    rows = rows_of(record)
+    source = "as above" if before is not None and before.source == one.source else one.source
+    alike = len({one.limit(row) for row in rows}) == 1
+    if len(rows) > 2 and alike and all(abs(row.deviation) <= EXACT for row in rows):
+        stated = _exact(one, rows)
+        return "\n".join([f"## {one.title}", "", one.model, "", f"*Target:* {source}. {stated}", ""])
+    rows = _worst(rows)
     scales = [number(row.scale) if row.scale not in (None, 1.0) else "" for row in rows]
     common = scales[0] if len(set(scales)) == 1 else ""
     parts = [f" of {scale}" if scale and not common else "" for scale in scales]
@@ -89,10 +92,6 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
         facts = {"largest deviations of": rows[0].by} | {head: facts[head] for head in facts if head != "method"}
     if worst or len(rows) > 1:
         del columns["found"]  # the target and the deviation say it
-    exact = not any(parts) and all(abs(row.deviation) <= ROUND_OFF for row in rows)
-    if exact and not shown and len(rows) > 2 and "target" not in facts:
-        facts["largest deviation"] = deviation(max(rows, key=lambda row: abs(row.deviation)))
-        del columns["deviation"]
     if shown and (judged := _judged(columns["accepted"])):
         facts["accepted"] = f"{judged} (in brackets: not judged)"
     columns = {head: cells for head, cells in columns.items() if head not in facts and not (worst and head == "method")}
@@ -101,10 +100,31 @@ def entry(one: Problem, record: Mapping, before: Problem | None = None) -> str:
     if "target" in facts:
         facts = {"target value" if head == "target" else head: value for head, value in facts.items()}
     stated = "".join(f" *{head.capitalize()}:* {value}." for head, value in facts.items())
-    source = "as above" if before is not None and before.source == one.source else one.source
+    if list(columns)[1:] in (["deviation"], ["target", "deviation"]) and not shown and len(lines) <= MOST:
+        found = "; ".join(f"{what}: {', '.join(cells)}" for what, *cells in lines[1:])
+        stated += f" *{lines[0][0].capitalize()}{', target' * (len(columns) > 2)}, deviation:* {found}."
+        return "\n".join([f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""])
     text = [f"## {one.title}", "", one.model, "", f"*Target:* {source}.{stated}", ""]
     text += [f"| {' | '.join(map(cell, lines[0]))} |", f"|{' --- |' * len(lines[0])}"]
     return "\n".join([*text, *(f"| {' | '.join(map(cell, line))} |" for line in lines[1:]), ""])
+
+
+def _exact(one: Problem, rows: list[Row]) -> str:
+    """Return what is stated of a problem all of whose numbers are exact but for small deviations."""
+    of: dict[str, set[float]] = {}
+    for row in rows:
+        of.setdefault(row.what, set()).add(row.target)
+    values = {f"{row.what} ({row.by})" if len(of[row.what]) > 1 else row.what: row.target for row in rows}
+    targets = [what if target == 0.0 else f"{what}: {number(target)}" for what, target in values.items()]
+    if len(targets) > MOST:
+        targets = [*targets[: MOST - 2], f"and {len(targets) - MOST + 2} more in `records.json`"]
+    methods = dict.fromkeys(row.by for row in rows)
+    worst = max(rows, key=lambda row: abs(row.deviation))
+    where = f", {worst.what}, {worst.by}" if len(methods) > 1 and deviation(worst) != "0" else ""
+    return (
+        f"*Values:* {'; '.join(targets)}. *By:* {', '.join(methods)}. "
+        f"*Largest deviation:* {deviation(worst)} (accepted: {limit(one.limit(worst))}){where}."
+    )
 
 
 def _judged(limits: list[str]) -> str:
@@ -162,22 +182,21 @@ def written(records: Mapping[str, Mapping]) -> dict[str, str]:
     lines = [
         "# Verification manual",
         "",
-        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of the targets",
-        "and deviations of every element, law and method; this table has the largest deviation of each problem. A dash",
-        "under *accepted*: not judged, e.g. elements known to lock.",
+        f"{count} problems with known solutions, {numbers} compared numbers. Pages give models, sources of targets,",
+        "and the deviation of every element, law and method next to what is accepted; *largest* is the one nearest to",
+        "its limit, as a part of it. A dash under *accepted*: not judged, e.g. elements known to lock.",
         "",
         f"    {COMMAND}                      compute all and write these pages",
         f"    {COMMAND} --only NAME ...      some problems",
         f"    {COMMAND} --list               their names",
         "",
-        "| problem | largest deviation | of | accepted |",
-        "| --- | --- | --- | --- |",
+        "| page | problems | largest |",
+        "| --- | --- | --- |",
     ]
     for family, members in families.items():
-        lines.append(f"| **[{family}]({file_of(family)})** | | | |")
-        for one in members:
-            row = largest(one, rows_of(records[one.name]))
-            link = f"[{one.title}]({file_of(family)}#{anchor(one.title)})"
-            lines.append(f"| {link} | {deviation(row)} | {cell(row.by)} | {limit(one.limit(row))} |")
+        file = file_of(family)
+        links = ", ".join(f"[{one.title.replace(',', '')}]({file}#{anchor(one.title)})" for one in members)
+        parts = [abs(row.deviation) / one.limit(row) for one in members for row in rows_of(records[one.name])]
+        lines.append(f"| **[{family}]({file})** | {links} | {max(parts):.2f} |")
     pages[INDEX] = "\n".join(lines) + "\n"
     return pages

@@ -9,6 +9,11 @@ from sphinx.application import Sphinx
 
 # Old pages, and the page that has taken their place.
 PAGES = {
+    "benchmarks/large-meshes": "benchmarks/explicit",
+    "benchmarks/multibody": "benchmarks/small-systems",
+    "learn/how-it-works": "theory",
+    "rigid-body": "manifolds",
+    "spherical-pendulum": "manifolds",
     "speed-assembly": "benchmarks/explicit",
     "speed-implicit": "benchmarks/implicit",
     "speed-small": "benchmarks/small-systems",

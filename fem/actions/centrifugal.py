@@ -42,13 +42,7 @@ def required_omega(who: str, given: ArrayLike) -> Array:
 
 
 def mass_stencils(who: str, mass: Array | sp.csr_array) -> tuple[IntArray, Array]:
-    """Return stencils [m, k], each a node or two nodes that a mass matrix joins, and the masses [m, k, k] in them.
-
-    Raises
-    ------
-    InvalidSystem
-        If shapes do not fit, numbers are not finite, or there is no mass.
-    """
+    """Return stencils [m, k], each a node or two nodes that a mass matrix joins, and the masses [m, k, k] in them."""
     if sp.issparse(mass):
         nodes, weights = _pairs(who, sp.csr_array(mass))
     else:

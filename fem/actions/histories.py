@@ -36,13 +36,7 @@ class Factor(Copyable, ABC):
 
 
 def factor_of(history: History) -> Factor:
-    """Return a history as a function of time that gives finite factors only.
-
-    Raises
-    ------
-    InvalidSystem
-        If a table has times that do not ascend, differs in length, or holds a number that is not finite.
-    """
+    """Return a history as a function of time that gives finite factors only."""
     if isinstance(history, Factor):
         return history
     if callable(history):
@@ -111,13 +105,7 @@ class _Interpolated(Factor):
 
 
 def checked_table(owner: str, times: ArrayLike, values: ArrayLike, called: str) -> tuple[Array, Array]:
-    """Return the times [k] and values [k] of a table as arrays; ``owner`` and ``called`` name it and its values.
-
-    Raises
-    ------
-    InvalidSystem
-        If times do not ascend, numbers differ, or one is not finite.
-    """
+    """Return the times [k] and values [k] of a table as arrays; ``owner`` and ``called`` name it and its values."""
     t, u = finite_numbers(f"{owner}: times", times), finite_numbers(f"{owner}: {called}", values)
     if len(t) != len(u) or len(t) == 0:
         raise InvalidSystem(f"{owner}: there are {len(t)} times, but {len(u)} {called}.")

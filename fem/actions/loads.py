@@ -172,13 +172,7 @@ class ProportionalLoad(CompiledLoad, Described):
         self._least_nodes = int(nodes.max(initial=-1)) + 1
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
-        """Return the nodal forces [n, dim] in N.
-
-        Raises
-        ------
-        InvalidSystem
-            If the positions q are too few, or of another dimension.
-        """
+        """Return the nodal forces [n, dim] in N."""
         require_nodal(self, "positions have", q, self._least_nodes, self.forces.shape[1])
         out = np.zeros_like(q)
         out[self.nodes] = self.factor(t) * self.forces

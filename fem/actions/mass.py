@@ -115,13 +115,6 @@ def add_consistent_mass(points: Array, cells: IntArray, density: float, slots: I
     slots : int32 [m, k, k]
         The place in out of each pair of nodes of each element (see `symplex.fem.assembly.pattern.Pattern`).
     out : float64 [nnz]
-
-    Raises
-    ------
-    MeshError
-        If an element is inverted or flat.
-    InvalidSystem
-        If an element refers to a node that does not exist, or there are no such elements.
     """
     points, cells = np.ascontiguousarray(points, dtype=float), connectivity("the mass", cells)
     element = element_of("the mass", cells)
@@ -144,11 +137,6 @@ def _with_constant_jacobian(element: Element, points: Array, cells: IntArray) ->
     """Return the Jacobians [m] in m³ of elements that have the same one everywhere, 0 for others, and which these are.
 
     Those are tetrahedra with straight edges; of other types none is looked for, and there are no Jacobians.
-
-    Raises
-    ------
-    MeshError
-        If a linear tetrahedron is inverted or flat.
     """
     if element is TETRAHEDRON:
         return 6.0 * tetrahedra.checked_volumes(points, cells), np.empty(0, np.int32)
@@ -173,13 +161,7 @@ def _weights(element: Element, points: Array, cells: IntArray, chosen: IntArray)
 
 
 def nodal_masses(what: str, mass: Array | sp.csr_array) -> Array:
-    """Return the masses [n] of nodes in kg that are given, or the row sums of a mass matrix; ``what`` names who asks.
-
-    Raises
-    ------
-    InvalidSystem
-        If they are not one for each node, or one of those given is negative or not finite.
-    """
+    """Return the masses [n] of nodes in kg given, or row sums of a mass matrix; ``what`` names who asks."""
     if sp.issparse(mass):
         return np.asarray(mass.sum(axis=1), dtype=float).ravel()
     masses = np.asarray(mass, dtype=float)
@@ -189,13 +171,7 @@ def nodal_masses(what: str, mass: Array | sp.csr_array) -> Array:
 
 
 def require_points(what: str, points: Array) -> None:
-    """Check that positions are finite, [n, 3]; ``what`` names who asks.
-
-    Raises
-    ------
-    InvalidSystem
-        If they are not.
-    """
+    """Check that positions are finite, [n, 3]; ``what`` names who asks."""
     if points.ndim != 2 or points.shape[1] != 3:
         raise InvalidSystem(f"{what}: points have shape {points.shape}, expected (n, 3).")
     if not np.isfinite(points).all():
@@ -216,11 +192,6 @@ def require_masses(mass: Array | sp.csr_array, massless: NDArray[np.bool_]) -> N
     mass : float64 [n] or sparse [n, n]
         In kg.
     massless : bool [n]
-
-    Raises
-    ------
-    InvalidSystem
-        If it is not, or sizes do not match.
     """
     n = mass.shape[0]  # pyright: ignore[reportOptionalSubscript]
     consistent = sp.issparse(mass)

@@ -44,11 +44,6 @@ class MassSolver:
     ----------
     iterations : int
         Of the last solution.
-
-    Raises
-    ------
-    InvalidSystem
-        If the mass is not symmetric.
     """
 
     def __init__(self, mass: sp.csr_array, fixed: NDArray[np.bool_], massless: NDArray[np.bool_] | None = None):
@@ -70,13 +65,7 @@ class MassSolver:
         self._free = ~fixed.any(axis=0) & massive
 
     def solve(self, force: Array) -> Array:
-        """Return M⁻¹ force [n, dim] in m/s² for a force [n, dim] in N, zero where fixed.
-
-        Raises
-        ------
-        InvalidSystem
-            If the mass is not positive definite.
-        """
+        """Return M⁻¹ force [n, dim] in m/s² for a force [n, dim] in N, zero where fixed."""
         r, a = np.zeros((2, len(force), 3))
         # By a power of two, so that squares of small forces do not vanish, nor those of large ones overflow.
         scale = np.ldexp(1.0, np.frexp(np.abs(force).max(axis=0, initial=0.0))[1])

@@ -250,11 +250,6 @@ class MovingSupports:
     motions : dict of str to SupportMotion
     mask : bool [n, dim]
         True where a coordinate's motion is given.
-
-    Raises
-    ------
-    InvalidSystem
-        If a node or a component does not exist, or a coordinate is fixed as well, or moved twice.
     """
 
     def __init__(self, motions: Mapping[str, SupportMotion], fixed: NDArray[np.bool_]):
@@ -288,13 +283,7 @@ class MovingSupports:
         return next((name for name, motion in self.motions.items() if not motion.smooth), None)
 
     def require_at(self, t: float, origin: Array, q: Array) -> None:
-        """Check that the supports are where they should be at the time t in s: at the origin [n, dim] + u(t).
-
-        Raises
-        ------
-        InvalidSystem
-            If one is not, as when its motion has been changed since a checkpoint.
-        """
+        """Check that the supports are where they should be at the time t in s: at the origin [n, dim] + u(t)."""
         requested = origin + self.displacements(t)
         away = np.abs(requested - q)
         # Of all positions: those of a support may be zero but for what rounding its way has left.
@@ -308,15 +297,7 @@ class MovingSupports:
                 )
 
     def displacements(self, t: float) -> Array:
-        """Return the displacements [n, dim] in m at the time t in s, zero elsewhere.
-
-        Raises
-        ------
-        StepFailed
-            If one is not known or not finite there.
-        InvalidSystem
-            If one has another shape.
-        """
+        """Return the displacements [n, dim] in m at the time t in s, zero elsewhere."""
         return self._field("displacement", t, lambda motion: motion.displacement(t))
 
     def velocities(self, t: float) -> Array:

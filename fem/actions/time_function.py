@@ -200,13 +200,7 @@ def _inside(of: Function, first: float, last: float, t: float) -> float:
 
 
 def time_function(given: TimeFunction | tuple[ArrayLike, ArrayLike]) -> TimeFunction:
-    """Return a function of time, or that through a table (times, values).
-
-    Raises
-    ------
-    InvalidSystem
-        If it is neither, or as `TimeFunction.table`.
-    """
+    """Return a function of time, or that through a table (times, values)."""
     if isinstance(given, TimeFunction):
         return given
     if callable(given):

@@ -144,16 +144,27 @@ def run_apart(form: Form, calls: Sequence[Call], *gathered: Array) -> Array:
     The records of the calls must have the stencils as ``nodes`` [m, k].
     """
     m, k, dim = gathered[0].shape
-    own = np.arange(m * k, dtype=np.int32).reshape(m, k)
-    apart = [call._replace(record=call.record.replace(nodes=own)) for call in calls]
     nodal = [x.reshape(-1, dim) for x in gathered]
     if not form.is_matrix:
         out = np.zeros(m if form.kind == "number" else (m * k, dim))
-        run(rows_of(form, apart), out, *nodal)
+        run(_rows_apart(form, calls, m, k), out, *nodal)
         return out.reshape(form.local_shape(m, k, dim))
     out = np.zeros(form.shape(m * k, m * k * k, dim))
     slots = np.arange(m * k * k, dtype=np.int32).reshape(m, k, k)
-    run_matrix(rows_of(form, apart, slots), out, *nodal)
+    run_matrix(_rows_apart(form, calls, m, k, slots), out, *nodal)
     if form.kind == "block":
         out = out.reshape(m, k, k, dim, dim).transpose(0, 1, 3, 2, 4)
     return out.reshape(form.local_shape(m, k, dim))
+
+
+def _rows_apart(form: Form, calls: Sequence[Call], m: int, k: int, slots: IntArray | None = None) -> NDArray[np.int64]:
+    """Return the rows of calls whose stencils [m, k] have nodes of their own, of numbers and vectors made once."""
+    known, name = calls[0].record.call_rows, f"{form.name} apart"
+    if slots is None and name in known:
+        return known[name][1]
+    own = np.arange(m * k, dtype=np.int32).reshape(m, k)
+    apart = [call._replace(record=call.record.replace(nodes=own)) for call in calls]
+    rows = kept_table_of([row_of(call, form.given, form.to, slots) for call in apart], apart)
+    if slots is None:
+        known[name] = None, rows
+    return rows

@@ -17,9 +17,9 @@ _PIECE = 8192
 
 def inner(a: Array, b: Array) -> float:
     """Return Σ a·b over all components of two arrays of one shape."""
-    a, b = a.reshape(-1), b.reshape(-1)
-    if len(a) <= _PIECE:
+    if a.size <= _PIECE:
         return float(np.vdot(a, b))
+    a, b = a.reshape(-1), b.reshape(-1)
     return sum(float(np.vdot(a[i : i + _PIECE], b[i : i + _PIECE])) for i in range(0, len(a), _PIECE))
 
 

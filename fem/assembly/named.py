@@ -22,11 +22,6 @@ def by_name(what: str, given: Mapping[str, Part], kind: type, advice: str) -> di
         What each of them must be.
     advice : str
         A sentence on what else there is.
-
-    Raises
-    ------
-    InvalidSystem
-        If there is no mapping, or a part is of another kind.
     """
     if not isinstance(given, Mapping):
         raise InvalidSystem(f'{what} must go by names, {{"name": ...}}; given is a {type(given).__name__}. {advice}')

@@ -12,7 +12,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 _DOUBLE = ir.DoubleType()
 _INT = ir.IntType(64)
@@ -110,6 +109,8 @@ def array_of(context: Any, builder: Any, kind: types.Array, data: Any, shape: li
     strides = [_INT(size)]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
+    from numba.np.arrayobj import populate_array  # which loads what only compiling needs
+
     array = context.make_array(kind)(context, builder)
     populate_array(
         array,

@@ -26,10 +26,13 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import caching, event
+from numba.core.ccallback import CFunc
 from numba.core.compiler import CompilerBase
 from numba.core.errors import NumbaError
+from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
 
 from symplex.fem.compiled.compiler import FormulaCompiler, KernelCompiler
 from symplex.fem.compiled.kernel_cache import LAWS, provide_cache
@@ -44,6 +47,20 @@ _ARITHMETIC = {"error_model": "numpy", "fastmath": {"contract"}}
 _BARE = {"_nrt": False, **_ARITHMETIC}
 
 
+class _Cache(caching.FunctionCache):
+    """The cache of a kernel, which is taken from there without what numba compiles with.
+
+    numba imports and registers that before it looks for a kernel, which takes 0.4 s, SciPy's linear algebra among it;
+    and once more before it compiles, for which alone it is needed.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None."""
+        rtsys.initialize(target_context)  # what kernels allocate with
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 class _CacheWhenCalled:
     """The cache of a kernel, made when it is first used: of hundreds that are imported, a run calls a few dozen.
 
@@ -54,8 +71,8 @@ class _CacheWhenCalled:
         self._function = function
 
     @cached_property
-    def _cache(self) -> caching.FunctionCache:
-        return caching.FunctionCache(self._function)
+    def _cache(self) -> _Cache:
+        return _Cache(self._function)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cache, name)
@@ -197,7 +214,15 @@ SIGNATURES = {
 
 def c_function(kind: str, *, cached: bool = True) -> Callable[[Callable], Any]:
     """Return the decorator of C functions of one of the ``SIGNATURES``; their ``address`` can be passed on."""
-    return cfunc(SIGNATURES[kind], cache=cached, pipeline_class=KernelCompiler, **_ARITHMETIC)
+
+    def decorated(function: Callable) -> Any:
+        compiled: Any = CFunc(function, normalize_signature(SIGNATURES[kind]), {}, dict(_ARITHMETIC), KernelCompiler)
+        if cached:
+            compiled._cache = _Cache(function)
+        compiled.compile()
+        return compiled
+
+    return decorated
 
 
 class _Compiling(event.Listener):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Self, TypeVar, final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symplex.base.arguments import checked
 from symplex.base.columns import Column
@@ -254,13 +254,7 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         return self.energy.lacks(optional, name)
 
     def of_load(self, load: IncrementLoad) -> InterpolatedLoad:
-        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes.
-
-        Raises
-        ------
-        InvalidSystem
-            If it follows from another energy.
-        """
+        """Return a load of points that follows from the energy of these, as friction from contact, as one of nodes."""
         return InterpolatedLoad(load, self)  # pyright: ignore[reportArgumentType]
 
     # -- local functions --------------------------------------------------------------------------------------
@@ -358,13 +352,7 @@ class _Interpolated(ContactEnergy, Generic[_Inner]):
         )
 
     def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If some do.
-        """
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies of points overlap."""
         contact_of(self.energy).check_start(self.interpolation.points(q))
 
     def find_penetration(self, q0: Array, q1: Array) -> str | None:
@@ -488,14 +476,14 @@ class ChangingInterpolatedEnergy(_Interpolated[NeighbourListEnergy], NeighbourLi
             self._follow()
         return changed
 
-    def follows(self, internal: Mapping[str, Array]) -> bool:
+    def follows(self, gone: Mapping[str, NDArray[np.bool_]]) -> bool:
         """Return whether elements are gone that the points are of (see `Energy.follows`)."""
-        return self.energy.follows(internal)
+        return self.energy.follows(gone)
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
-        """Take which elements there are."""
-        if self.energy.follows(internal):
-            self.energy.follow(internal)
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Take which elements are gone."""
+        if self.energy.follows(gone):
+            self.energy.follow(gone)
             self.list_positions, self._covered = self.list_positions[:0], ()
             self.version += 1
             self._follow()

@@ -39,13 +39,7 @@ class Feet(NamedTuple):
 
 
 def feet(points: Array, nodes: IntArray, triangles: IntArray) -> Feet:
-    """Return the nearest points of triangles [f, 3] to nodes [m], all with positions in points [n, 3].
-
-    Raises
-    ------
-    InvalidSystem
-        If a triangle has no area.
-    """
+    """Return the nearest points of triangles [f, 3] to nodes [m], all with positions in points [n, 3]."""
     x = points[nodes]
     corners = points[triangles]
     flat = np.flatnonzero(~(_gram(corners)[-1] > 0.0))

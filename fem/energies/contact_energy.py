@@ -36,13 +36,7 @@ class ContactEnergy(Energy):
         """Return per node [n] in N/m a bound on stiffness that ∇² does not show now but may later (open contact)."""
 
     def check_start(self, q: Array) -> None:
-        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies overlap.
-
-        Raises
-        ------
-        InvalidSystem
-            If it cannot.
-        """
+        """Check that a motion can begin at the nodal positions q [n, dim]: that no bodies overlap."""
 
     def collision_free_fraction(self, q0: Array, q1: Array) -> float:
         """Return a fraction in [0, 1] of the straight path from q0 to q1 [n, dim] that is free of collisions.

@@ -188,18 +188,18 @@ class Energy(Copyable, ABC):
         """
         return self.discrete_gradient(x, x + (compensation + dx))
 
-    def follows(self, internal: Mapping[str, Array]) -> bool:
+    def follows(self, gone: Mapping[str, NDArray[np.bool_]]) -> bool:
         """Return whether `follow` would change the energy: whether elements are gone that it is of.
 
         Parameters
         ----------
-        internal : mapping of str to float64
-            Those of the system's inelastic parts, by name.
+        gone : mapping of str to bool [m]
+            Which elements of the system's parts that erode are gone, by name.
         """
         return False
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
-        """Take from internal variables which elements there are."""
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Take which elements are gone."""
 
     def is_divisible(self, dim: int) -> bool:
         """Return whether some stencils can be taken alone, in a space of a dimension."""

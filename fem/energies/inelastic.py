@@ -33,7 +33,7 @@ class Inelastic(Copyable, ABC):
         Whether z at rest depends on the path there, as of a metal that flows. Otherwise forces vanish when it comes to
         rest, as an overstress does: then statics and small motions leave the part out.
     erodes : bool
-        Whether its elements may go, which contact then follows (`any_gone`, `add_lost`).
+        Whether its elements may go, which contact then follows (`gone`, `add_lost`).
     stencil_axis : int
         Which axis of z are the stencils.
     counts : bool [m] or None
@@ -84,12 +84,12 @@ class Inelastic(Copyable, ABC):
         """Return the largest Σ|∇N|² of an element in 1/m² at q, as whose root frequencies grow; 0 if unknown."""
         return 0.0
 
-    def any_gone(self, z: Array) -> bool:
-        """Return whether elements of a part that erodes are gone."""
-        return False
+    def gone(self, z: Array) -> NDArray[np.bool_]:
+        """Return which stencils [m] are gone: none, but of a part that erodes."""
+        return np.zeros(len(self.nodes), bool)
 
-    def add_lost(self, z: Array, energy: float) -> None:
-        """Count contact energy in J that went with elements that are gone, in z itself."""
+    def add_lost(self, z: Array, element: int, energy: float) -> None:
+        """Count contact energy in J that went with elements, in z itself, as of one that is gone."""
         raise NotImplementedError(f"{type(self).__name__} has no elements that go.")
 
     def columns(self, name: str) -> tuple[Column, ...]:
@@ -150,13 +150,7 @@ def part_with_history(system: _WithParts) -> str | None:
 
 
 def refuse_history(system: _WithParts, required_by: str) -> None:
-    """Refuse systems with parts whose state at rest depends on their path, for what has no path.
-
-    Raises
-    ------
-    InvalidSystem
-        If a system has such a part.
-    """
+    """Refuse systems with parts whose state at rest depends on their path, for what has no path."""
     if (name := part_with_history(system)) is not None:
         raise InvalidSystem(
             f"{required_by} has no history, on which the plastic flow or damage of '{name}' depends. Take an elastic "

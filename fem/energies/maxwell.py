@@ -26,11 +26,6 @@ class MaxwellElements:
     moduli, times : float64 [i]
     unit : str
         Of moduli, with a space before.
-
-    Raises
-    ------
-    InvalidSystem
-        If a modulus or a time is not positive, or their numbers differ.
     """
 
     def __init__(self, who: str, moduli: ArrayLike, times: ArrayLike, unit: str):
@@ -46,13 +41,7 @@ class MaxwellElements:
 
     @staticmethod
     def of_prony(who: str, ratios: ArrayLike) -> Array:
-        """Return the moduli [i] over that of the long run for parts g_i of the instantaneous one.
-
-        Raises
-        ------
-        InvalidSystem
-            If a ratio is not positive, or they are not together below 1.
-        """
+        """Return the moduli [i] over that of the long run for parts g_i of the instantaneous one."""
         g = np.atleast_1d(np.array(ratios, float))
         if not (np.all(g > 0.0) and g.sum() < 1.0):
             raise InvalidSystem(

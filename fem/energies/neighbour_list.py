@@ -117,11 +117,6 @@ class NeighbourListEnergy(Energy):
 
         They are looked for at the positions [n, dim], or at any of two. What else belongs to a stencil is set as well.
         The order is that of the nodes, so that sums over a longer list give the same bits.
-
-        Raises
-        ------
-        StepFailed
-            If it cannot be found.
         """
 
     def empty(self) -> None:
@@ -186,13 +181,7 @@ class NeighbourListEnergy(Energy):
         return self.complete((q,)).listed_total(q)
 
     def add(self, form: Form, nodal: tuple[Array, ...], out: Array, slots: IntArray | None = None) -> None:
-        """Add a form to what is assembled (see `Energy.add`), whether the list is complete there or not.
-
-        Raises
-        ------
-        IncompleteStencils
-            If it is a matrix, and the list is not.
-        """
+        """Add a form to what is assembled (see `Energy.add`), whether the list is complete there or not."""
         ends = form.positions(nodal)
         complete = self._is_complete(ends)
         if form.is_matrix and not complete:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem, StepFailed
@@ -141,13 +142,7 @@ class Potential(Copyable):
         return out + self.assembled(forms.DISCRETE_GRADIENT, q0, q1, among=self.energies.keys() - strained)
 
     def third(self, q: Array, a: Array) -> Array:
-        """Return ∇³V[a, a] [n, dim] at q along a [n, dim]; see `Energy.third`.
-
-        Raises
-        ------
-        InvalidSystem
-            If an energy has none.
-        """
+        """Return ∇³V[a, a] [n, dim] at q along a [n, dim]; see `Energy.third`."""
         return self.assembled(forms.THIRD, q, a)
 
     def having(self, optional: OptionalFunction) -> set[str]:
@@ -155,13 +150,7 @@ class Potential(Copyable):
         return {name for name, energy in self.energies.items() if energy.has(optional)}
 
     def require(self, optional: OptionalFunction, required_by: str) -> None:
-        """Check that all energies have an optional function (see `Energy.has`).
-
-        Raises
-        ------
-        InvalidSystem
-            If one has not.
-        """
+        """Check that all energies have an optional function (see `Energy.has`)."""
         for name, energy in self.energies.items():
             if not energy.has(optional):
                 raise InvalidSystem(f"{required_by}: {energy.lacks(optional, name)}")
@@ -180,10 +169,10 @@ class Potential(Copyable):
         """
         return any([energy.renewed(q) for energy in self.changing.values()])
 
-    def follow(self, internal: Mapping[str, Array]) -> None:
-        """Let energies take from internal variables which elements there are (see `Energy.follow`)."""
-        for energy in self.energies.values():
-            energy.follow(internal)
+    def follow(self, gone: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Let energies take which elements are gone (see `System.gone`)."""
+        for energy in self.changing.values():
+            energy.follow(gone)
 
     def extend_list(self, ends: tuple[Array, ...]) -> bool:
         """Let energies find their stencils for the ends [n, dim] of a step that goes far; return whether any did.
@@ -249,13 +238,7 @@ class Potential(Copyable):
         return min((energy.collision_free_fraction(q0, q1) for energy in self.collision_checked), default=1.0)
 
     def require_no_crossing(self, q0: Array, q1: Array) -> None:
-        """Check that nothing has passed through on the straight way from q0 to q1 [n, dim].
-
-        Raises
-        ------
-        StepFailed
-            If something has.
-        """
+        """Check that nothing has passed through on the straight way from q0 to q1 [n, dim]."""
         for energy in self.collision_checked:
             if what := energy.find_penetration(q0, q1):
                 raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")

@@ -82,11 +82,6 @@ class MeasureLaw(KernelForms):
         """Return the same law of some stencils, by their indices [s], on nodes [s, k] that may have other numbers.
 
         It has all forms, but not what only the class knows of the stencils.
-
-        Raises
-        ------
-        InvalidSystem
-            If the law is not compiled.
         """
         if self.record is None:
             raise InvalidSystem(f"{type(self).__name__}: the law of some stencils needs one that is compiled.")

@@ -49,13 +49,7 @@ def resultants(forces: Array, q: Array, about: Array) -> Array:
 
 
 def point_of(about: ArrayLike | None, dim: int) -> Array:
-    """Return the point [dim] about which moments are taken; default: the origin.
-
-    Raises
-    ------
-    InvalidSystem
-        If it is none.
-    """
+    """Return the point [dim] about which moments are taken; default: the origin."""
     point = np.zeros(dim) if about is None else np.array(about, dtype=float)
     if point.shape != (dim,) or not np.isfinite(point).all():
         raise InvalidSystem(f"the point of moments must be {dim} finite coordinates (m); it is {about!r:.60}.")

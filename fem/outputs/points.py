@@ -55,12 +55,7 @@ class SolidPoints:
         return np.einsum("eai,egja->egij", q[self._solid.nodes], self._part.gradients, optimize=True)
 
     def cauchy(self, q: Array) -> Array:
-        """Return σ [m, g, 3, 3] in Pa of the elastic law at the nodal positions q [n, 3].
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-        """
+        """Return σ [m, g, 3, 3] in Pa of the elastic law at the nodal positions q [n, 3]."""
         solid = self._solid
         if self.n_points == 1:
             return solid.cauchy(q)[:, None]

@@ -155,13 +155,7 @@ class Numbers:
 
 
 def chosen_of(probe: str, what: str, chosen: Nodes | None, m: int) -> NDArray[np.integer]:
-    """Return which of m members, elements or stencils a probe is of; None: all.
-
-    Raises
-    ------
-    InvalidSystem
-        If there is none, or no such one.
-    """
+    """Return which of m members, elements or stencils a probe is of; None: all."""
     found = np.arange(m) if chosen is None else node_indices(probe, chosen)
     if not len(found) or found.max() >= m:
         raise InvalidSystem(f"{probe}: {what} must be some of 0 to {m - 1}; they are {list(found[:5])}.")

@@ -161,13 +161,7 @@ class Snapshots:
         return len(self) == len(self._times)
 
     def add(self, seen: Observation) -> None:
-        """Add a state.
-
-        Raises
-        ------
-        InvalidSystem
-            If it has no such nodes.
-        """
+        """Add a state."""
         if not self._kept:
             self._make_room(seen.system.n_nodes, seen.system.dim)
         k, state = len(self), seen.state

@@ -48,12 +48,7 @@ class Loop:
         slots: IntArray | None = None,
         apart: bool = False,
     ) -> None:
-        """Add a form to out (see `Energy.add`); ``apart``: of elements that share no nodes.
-
-        Raises
-        ------
-        InvertedElement, MaterialFailed
-        """
+        """Add a form to out (see `Energy.add`); ``apart``: of elements that share no nodes."""
         taken = nodal if self.nodal is None else self.nodal(*nodal)
         form_taken = form if self.nodal is None else form._replace(takes=len(taken))
         for call in elements.calls(self.kernel, self.constants, apart):

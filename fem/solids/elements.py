@@ -85,13 +85,7 @@ SOLIDS = (
 
 
 def element_of(what: str, cells: IntArray) -> Element:
-    """Return the type of solid elements with connectivity cells [m, k], given by k.
-
-    Raises
-    ------
-    InvalidSystem
-        If there is none; ``what`` begins the message.
-    """
+    """Return the type of solid elements with connectivity cells [m, k], given by k."""
     for element in SOLIDS:
         if cells.ndim == 2 and cells.shape[1] == element.n_nodes:
             return element
@@ -134,13 +128,7 @@ def _set_tangent_vectors(x, slopes, out):
 
 
 def checked_determinants(element: Element, cells: IntArray, J: Array) -> Array:
-    """Return the determinants [m, g] of the Jacobians J [m, g, 3, 3] of cells [m, k], all positive.
-
-    Raises
-    ------
-    MeshError
-        If one is not: if an element is inverted, flat, twisted, or has a point that is not finite.
-    """
+    """Return the determinants [m, g] of the Jacobians J [m, g, 3, 3] of cells [m, k], all positive."""
     det = determinants(J)
     scale = np.sqrt((J * J).sum(axis=2)).prod(axis=2)  # lengths of the columns
     bad = np.flatnonzero(~(det > FLAT * scale).all(axis=1))

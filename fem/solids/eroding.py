@@ -141,10 +141,6 @@ class Eroding(Flowing):
         """Return which elements [m] are gone."""
         return z[(slice(None), *(0,) * (z.ndim - 2), -2)] > 0.0
 
-    def any_gone(self, z: Array) -> bool:
-        """Return whether elements are gone."""
-        return bool(self.gone(z).any())
-
     def eroded(self, z: Array) -> float:
         """Return what went with elements, in J: what they stored, and the change of contact energy."""
         return float(z[..., -1].sum())
@@ -277,10 +273,9 @@ class Eroding(Flowing):
             fails |= damage.reshape(len(damage), -1)[:, 0] >= 1.0
         return fails
 
-    def add_lost(self, z: Array, energy: float) -> None:
-        """Add to what went with the elements that are gone, in J, in z itself: contact energy at their faces."""
-        first = int(np.argmax(self.gone(z)))
-        z[(first, *(0,) * (z.ndim - 2), -1)] += energy
+    def add_lost(self, z: Array, element: int, energy: float) -> None:
+        """Add to what went with an element that is gone, in J, in z itself: contact energy at faces."""
+        z[(element, *(0,) * (z.ndim - 2), -1)] += energy
 
     def increment(self, z: Array) -> Energy:
         """Refuse statics: nodes without elements have no equilibrium.

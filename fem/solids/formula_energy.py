@@ -46,11 +46,6 @@ def energy_of(formula: str, tree: ast.expr, constants: Mapping[str, float]) -> A
     """Return W less its value at rest, as an expression of ``INVARIANTS`` and of the constants behind ``p_``.
 
     Exponents that are constants are written out: SymPy takes n xⁿ/x for the slope of xⁿ, which is none at 0.
-
-    Raises
-    ------
-    MaterialError
-        If W has no value at rest, an exponent is too large, or a stress jumps.
     """
     reader = _Reader(formula, constants)
     energy = reader.expression(tree)

@@ -43,11 +43,6 @@ def module_of(formula: str, constants: Mapping[str, float], fibres: int) -> Modu
     constants : mapping of str to float
     fibres : int
         The number of families of fibres.
-
-    Raises
-    ------
-    MaterialError
-        If the formula has no finite value at rest, its stress jumps, or its derivatives are too long.
     """
     tree = tree_of(formula)
     powers = _names_in_exponents(tree)

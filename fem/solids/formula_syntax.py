@@ -46,13 +46,7 @@ RESERVED = frozenset({*ISOTROPIC, *FIBROUS, *FUNCTIONS, "pi", "density", "fibres
 
 
 def tree_of(formula: str) -> ast.expr:
-    """Return the syntax tree of a formula that is allowed (`symplex.base.expressions.tree_of`).
-
-    Raises
-    ------
-    MaterialError
-        If it is none, or is too long, or has something else in it than numbers, names, + - * / ** and functions.
-    """
+    """Return the syntax tree of a formula that is allowed (`symplex.base.expressions.tree_of`)."""
     try:
         return expressions.tree_of(formula, FUNCTIONS, {*ISOTROPIC, *FIBROUS})
     except expressions.FormulaMistake as error:
@@ -60,12 +54,7 @@ def tree_of(formula: str) -> ast.expr:
 
 
 def check_names(formula: str, tree: ast.expr, constants: Collection[str], fibres: int) -> None:
-    """Check that each name is known, and that each constant is used.
-
-    Raises
-    ------
-    MaterialError
-    """
+    """Check that each name is known, and that each constant is used."""
     for name in constants:
         if name in RESERVED or not name.isidentifier():
             raise mistake(formula, f"no constant can be called '{name[:40]}', which is a reserved name")

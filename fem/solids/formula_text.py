@@ -100,12 +100,7 @@ def switches(energy: Any, fibres: int) -> list[Any]:
 
 
 def derivatives(energy: Any, fibres: int, order: int) -> list[Any]:
-    """Return the derivatives of the first to the given order, those of each i ≤ j ≤ … in lexicographic order.
-
-    Raises
-    ------
-    TooLong
-    """
+    """Return the derivatives of the first to the given order, those of each i ≤ j ≤ … in lexicographic order."""
     symbols = INVARIANTS[: 3 + fibres]
     found: dict[tuple[int, ...], Any] = {(): energy}
     for n in range(1, order + 1):
@@ -132,11 +127,6 @@ def text_of(title: str, energy: Any, constants: Sequence[str], fibres: int) -> s
         Names of the constants, in the order of the parameters.
     fibres : int
         The number of families of fibres.
-
-    Raises
-    ------
-    TooLong
-        If the derivatives have too many operations.
     """
     if energy.count_ops() > MOST_OPERATIONS[0]:
         raise TooLong(f"it has {energy.count_ops()} operations, more than {MOST_OPERATIONS[0]}")

@@ -66,13 +66,7 @@ class Hexahedra(NamedTuple):
 
 
 def hexahedra_of(points: Array, nodes: IntArray) -> Hexahedra:
-    """Return the geometry of hexahedra with nodes [m, 8] on points [n, 3].
-
-    Raises
-    ------
-    MeshError
-        If one has no positive volume everywhere.
-    """
+    """Return the geometry of hexahedra with nodes [m, 8] on points [n, 3]."""
     rule = HEXAHEDRON.stiffness  # exact for the volume and for ∫ ∇N_a
     _, slopes = HEXAHEDRON.shapes(rule.points)
     x = points[nodes][:, None].swapaxes(2, 3)
@@ -98,13 +92,7 @@ def hourglass_patterns() -> Array:
 
 
 def moduli_of(geometry: Hexahedra, material: Material, elasticities: Array) -> Array:
-    """Return K as 21 numbers of each element, from ℂ [m, 3, 3, 3, 3] or [1, …] of the undeformed material.
-
-    Raises
-    ------
-    InvalidSystem
-        If ℂ is not positive definite.
-    """
+    """Return K as 21 numbers of each element, from ℂ [m, 3, 3, 3, 3] or [1, …] of the undeformed material."""
     compliance = _compliances(geometry, material, elasticities)
     return _numbers(geometry, lambda kept: _inverse(_part(compliance, kept)))
 
@@ -114,11 +102,6 @@ def moduli_change(geometry: Hexahedra, material: Material, elasticities: Array, 
 
     It is the resistance of the strains with the enhancing modes that ℂ gives them: D' = D (S ℂ' S) D with the
     compliance S = ℂ⁻¹ and D the inverse of its kept part; for ℂ' = β ℂ it is β times the moduli.
-
-    Raises
-    ------
-    InvalidSystem
-        If ℂ is not positive definite.
     """
     compliance = _compliances(geometry, material, elasticities)
     of_change = compliance @ _of_hourglass_strains(geometry, change) @ compliance

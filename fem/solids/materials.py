@@ -18,13 +18,7 @@ from symplex.fem.solids.law_functions import LawFunctions
 
 
 def finite_constants(law: str, **constants: float) -> None:
-    """Check that constants are finite, and that the density is positive.
-
-    Raises
-    ------
-    MaterialError
-        If not; ``law`` begins the message.
-    """
+    """Check that constants are finite, and that the density is positive."""
     for name, value in constants.items():
         unit = "kg/m³" if name == "density" else "Pa"
         if not isfinite(value):
@@ -48,11 +42,6 @@ class LameMaterial(Material):
         Second Lamé constant (shear modulus) μ in Pa.
     density : float
         Mass per undeformed volume ρ in kg/m³.
-
-    Raises
-    ------
-    MaterialError
-        If a constant is not finite, ρ ≤ 0, μ ≤ 0, or the bulk modulus λ + 2μ/3 ≤ 0.
     """
 
     lmbda: float
@@ -79,11 +68,6 @@ class LameMaterial(Material):
         """Return the material with Young's modulus E in Pa and Poisson's ratio ν for small strains.
 
         λ = E ν / ((1 + ν)(1 − 2ν)),  μ = E / (2 (1 + ν)).
-
-        Raises
-        ------
-        MaterialError
-            If E ≤ 0, ν is not in (−1, ½), a constant is not finite, or ρ ≤ 0.
         """
         if not (isfinite(E) and E > 0):
             raise MaterialError(f"{cls.__name__}: Young's modulus E is {E:g} Pa; it must be positive and finite.")

@@ -416,13 +416,7 @@ def solids_of(energies: Mapping[str, Energy]) -> dict[str, Solid]:
 
 
 def _formulation_of(element: Element, formulation: Formulation | None, material: Material) -> Formulation:
-    """Return the formulation of elements: the one that is asked for, or the best.
-
-    Raises
-    ------
-    InvalidSystem
-        If it is not one of these elements, or not of the material.
-    """
+    """Return the formulation of elements: the one that is asked for, or the best."""
     if formulation is None:
         return "stabilized" if element is HEXAHEDRON else "full"
     if formulation == "stabilized" and element is not HEXAHEDRON:

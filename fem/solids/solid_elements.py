@@ -26,6 +26,7 @@ from symplex.fem.solids.law_functions import LawFunctions
 from symplex.fem.solids.law_segments import rule_of
 from symplex.fem.solids.numpy_forms import Part
 
+_AT_ONCE = 1 << 16  # elements whose geometry is found together: what is on the way to it takes four times its memory
 _CORNERS = np.array(list(np.ndindex(2, 2, 2)))
 Constants = Callable[["SolidElements"], tuple[type[Elements], Mapping[str, Any]]]
 
@@ -98,13 +99,6 @@ class SolidElements(Copyable):
         How many elements a chunk has.
     slab : int32 [m], optional
         To be set before anything is computed, where elements are some of a larger mesh (see `Blocks`).
-
-    Raises
-    ------
-    MeshError
-        If an undeformed element has no positive volume everywhere.
-    InvalidSystem
-        If elements are stabilized and the undeformed material has no positive stiffness.
     """
 
     slab: NDArray[np.int32] | None = None
@@ -229,34 +223,40 @@ class SolidElements(Copyable):
         for chunk in np.flatnonzero(self.blocks.counts < self.chunk_size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        at_points, rules = self.at_points(), []
-        for part in self._parts:
-            rows = at_points[:, np.maximum(part, 0)][named].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
-            n, rows_of_point = rows.shape[:2]
-            used = rows.shape[2] * self.chunk_size
-            geometry = aligned.py_func(n * rows_of_point * CHUNK).reshape(n, rows_of_point, CHUNK)
-            geometry[:] = rows[:, :, :1, 0]
-            geometry[:, :, :used] = rows.reshape(n, rows_of_point, used)
+        n, n_rows = len(named), self.at_points(named[0]).shape[2]
+        geometries = [aligned.py_func(n * n_rows * CHUNK).reshape(n, n_rows, CHUNK) for _ in self._parts]
+        used = self._parts.shape[1] * self.chunk_size
+        for first in range(0, n, step := max(_AT_ONCE // self.chunk_size, 1)):
+            some = slice(first, first + step)
+            at_points = self.at_points(named[some].ravel())
+            at_points = at_points.reshape(-1, self.chunk_size, *at_points.shape[1:])
+            for part, geometry in zip(self._parts, geometries, strict=True):
+                rows = at_points[:, :, np.maximum(part, 0)].transpose(0, 3, 2, 1)  # [chunks, rows, g, E]
+                geometry[some] = rows[:, :, :1, 0]
+                geometry[some, :, :used] = rows.reshape(len(rows), n_rows, used)
+        rules = []
+        for part, geometry in zip(self._parts, geometries, strict=True):
             weights = np.zeros(CHUNK)
             weights[:used] = np.repeat(np.where(part < 0, 0.0, self.point_weights[part]), self.chunk_size)
             slopes = self.slopes[np.maximum(part, 0)]
-            rules.append({"geometry": geometry.reshape(n, rows_of_point * CHUNK), "weights": weights, "slopes": slopes})
+            rules.append({"geometry": geometry.reshape(n, n_rows * CHUNK), "weights": weights, "slopes": slopes})
         return rules
 
-    def at_points(self) -> Array:
-        """Return what is known of the points of quadrature of each element [m, g, rows]."""
-        m, (inverse, det) = len(self.nodes), self._inverse()
+    def at_points(self, chosen: slice | IntArray = slice(None)) -> Array:
+        """Return what is known of the points of quadrature of chosen elements [m, g, rows]."""
+        inverse, det = self._inverse(chosen)
+        m = len(det)
         M = inverse @ inverse.swapaxes(-1, -2)
         known = [M[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))] + [det]
         if self._fibres is not None:
-            each = self._fibres
+            each = self._fibres[:, chosen]
         else:
             axes = np.eye(3) if isinstance(self.law, tuple) else self.material.directions
             each = np.broadcast_to(axes[:, None], (len(axes), m, 3))
         along = np.einsum("fei,egai->egfa", each, inverse).reshape(*det.shape, 3 * len(each))
         rows = [np.stack(known, axis=-1), along]
         if self.hourglass_constants is not None and self.own_slopes is not None:
-            rows += [self.hourglass_constants[:, None], self.own_slopes.reshape(m, 1, 24)]
+            rows += [self.hourglass_constants[chosen, None], self.own_slopes[chosen].reshape(m, 1, 24)]
         return np.concatenate(rows, axis=-1)
 
     def nodes_of(self, apart: bool) -> IntArray:

@@ -611,13 +611,7 @@ def nodes_and_degrees(system: Masses) -> tuple[int, int]:
 
 
 def require_frames(frames: Frames, system: Masses) -> None:
-    """Check that a system can have frames.
-
-    Raises
-    ------
-    InvalidSystem
-        If it is not in space, a particle of a frame has no mass, or only a part of a frame is fixed.
-    """
+    """Check that a system can have frames."""
     if system.dim != 3:
         raise InvalidSystem(f"frames must be in a system of three dimensions, got {system.dim}.")
     require_nodes("a frame", frames.nodes, system.n_nodes)

@@ -85,13 +85,7 @@ class _Coordinate(Copyable):
         return float(np.arctan2(m[1], m[0])) if self.is_angle else float(m[0]) - self.rest
 
     def require(self, x: Array) -> None:
-        """Check that it is defined at positions x [k, 3].
-
-        Raises
-        ------
-        StepFailed
-            If frames are so distorted that it is not.
-        """
+        """Check that it is defined at positions x [k, 3]."""
         m = self.products.value(x[None])
         if not 0.0 < float(m @ m) < np.inf and self.is_angle:
             raise StepFailed("the angle of a joint is not defined: its frames are distorted. Try a smaller step.")

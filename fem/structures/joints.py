@@ -249,23 +249,12 @@ class Connection(Constraint, ABC):
         -------
         float
             In rad.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies rotate about no axis, or about several.
         """
         cosine, sine = self._value_of("angle", q)
         return float(np.arctan2(sine, cosine))
 
     def displacement(self, q: Array) -> float:
-        """Return by how many m the first body has moved along the axis, seen from the second one.
-
-        Raises
-        ------
-        InvalidSystem
-            If the joint lets bodies move along no axis.
-        """
+        """Return by how many m the first body has moved along the axis, seen from the second one."""
         return float(self._value_of("displacement", q)[0])
 
     def rate(self, coordinate: str, q: Array, v: Array) -> float:
@@ -276,11 +265,6 @@ class Connection(Constraint, ABC):
         coordinate : {"angle", "displacement"}
         q, v : float64 [n, 3]
             Positions in m and velocities in m/s.
-
-        Raises
-        ------
-        InvalidSystem
-            If it has no such coordinate.
         """
         products = self.products_of(coordinate)
         x, moving = (np.repeat(rows[self.nodes[:1]], len(products.left), axis=0) for rows in (q, v))
@@ -540,13 +524,7 @@ def _bodies(bodies: Sequence[Nodes | None], points: Array) -> tuple[IntArray, In
 
 
 def body_of(owner: str, body: Nodes, points: Array) -> IntArray:
-    """Return the four particles of a frame.
-
-    Raises
-    ------
-    InvalidSystem
-        If they are not four that span space.
-    """
+    """Return the four particles of a frame."""
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise InvalidSystem(f"{owner}: points must be finite, of shape (n, 3), got {points.shape}.")
     nodes = node_indices(owner, body)
@@ -645,11 +623,6 @@ class Joints(Mapping[str, Connection]):
     products : Products
         With the weight 0 where there is no particle.
     offset : float64 [c]
-
-    Raises
-    ------
-    InvalidSystem
-        If a body is not a frame of the system.
     """
 
     def __init__(self, joints: Mapping[str, Connection], frames: Frames | None):
@@ -768,13 +741,7 @@ class Joints(Mapping[str, Connection]):
         return self.nodes[[part.start for part in self.parts]]
 
     def require_movable(self, system: Masses) -> None:
-        """Check that no joint is between frames that are fixed, or such a frame and the ground, and what nodes are.
-
-        Raises
-        ------
-        InvalidSystem
-            If one is; or a node that moves with a frame is held, of a frame itself, or without a mass of its own.
-        """
+        """Check that no joint is between frames that are fixed, or such a frame and the ground, and what nodes are."""
         for name, joint in self.items():
             if system.fixed[joint.nodes[0]].all():
                 raise InvalidSystem(
@@ -802,11 +769,6 @@ class Joints(Mapping[str, Connection]):
         """Check that positions q satisfy joints to round-off, and velocities v [n, 3], if there are any, nearly.
 
         Those of methods that conserve energy leave them by the square of the step.
-
-        Raises
-        ------
-        InfeasibleStart
-            If they do not.
         """
         gradients, x = self.gradients(q), q[self.nodes]
         norms = np.sqrt(np.einsum("cai,cai->c", gradients, gradients))

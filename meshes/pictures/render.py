@@ -175,12 +175,11 @@ def _panel(
     height = rows * (down + _HEAD) + 12
     time_label = time_labels(series) if labels is None else labels.__getitem__
     figure = figure_of(width, height, density)
+    figure.suppressComposite = True  # .svg and .pdf hold each picture as it was drawn
     with plotter_of(round(across * density), round(down * density)) as plotter:
         for k, i in enumerate(chosen):
             left, top = (k % columns) * across, (k // columns) * (down + _HEAD) + _HEAD
-            axes = figure.add_axes((left / width, 1 - (top + down) / height, across / width, down / height))
-            axes.imshow(scene.draw(plotter, i, density=density), interpolation="none", aspect="auto")
-            axes.set_axis_off()
+            figure.figimage(scene.draw(plotter, i, density=density), left * density, (height - top - down) * density)
             x, y = (left + across / 2) / width, 1 - (top - _HEAD / 2 + 4) / height
             figure.text(x, y, time_label(i), ha="center", va="center", fontsize=14)
             if progress is not None:

@@ -224,6 +224,7 @@ def test_massless_nodes_must_have_no_mass():
         System(np.ones(2), {}, massless=[True])
 
 
+@pytest.mark.slow
 def test_a_bar_that_falls_bounces_as_it_should():
     """The bar of Doyen, Ern and Piperno (2011): E = 900, ρ = 1, L = 10, falls by 5 with g = 10.
 

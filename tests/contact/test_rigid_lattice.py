@@ -63,6 +63,7 @@ def test_stencils_that_are_filled_up_keep_the_energy():
     assert end["springs"] > 1e-4 * start
 
 
+@pytest.mark.slow
 def test_a_collision_with_a_deformable_body_keeps_the_energy():
     surface = RIGID.surface(Surface.of(BLOCK, ["body"]))
     system, state = falling_ball({"contact": RIGID.of_points(BodyContact(surface, 4e8, distance=0.003))})

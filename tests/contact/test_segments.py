@@ -90,6 +90,31 @@ def test_patch_test_of_an_oblique_interface(kind):
     assert np.ptp(contact.pressures(q)[on]) < 1e-9 * contact.pressures(q)[on].mean()
 
 
+@pytest.mark.parametrize("kind", ["hexahedron", "tetra10"])
+def test_uniform_stress_crosses_an_interface_of_a_body_with_itself(kind):
+    mesh, cells, _ = stacked(kind)
+    x, surface = mesh.points, Surface.of(Mesh(mesh.points, mesh.cells, {"both": {kind: np.arange(len(cells))}}), "both")
+    contact = SegmentContact.from_materials(surface, x, RUBBER, self_contact=True)
+    assert contact.between.tolist() == [[True]]
+    fixed = np.column_stack([x[:, 0] == 0.0, x[:, 1] == 0.0, (x[:, 2] == 0.0) | (x[:, 2] == 1.0)])
+    q = pressed(mesh, cells, RUBBER, contact, fixed, (0.0, 0.0, -PRESSED))
+    assert off_uniform(mesh, q) < 1e-10
+    pressures = contact.pressures(q)[x[surface.vertices, 2] == 0.5]
+    assert np.ptp(pressures) < 1e-9 * pressures.mean()
+
+
+def test_front_and_back_of_a_wedge_are_not_in_contact_with_itself():
+    mesh = sx.box((1.0, 0.5, 0.2), (8, 4, 1), split="hexahedra")
+    x = mesh.points.copy()
+    x[:, 2] *= 0.1 + 0.9 * x[:, 0]  # the thin end is thinner than surfaces may pass into each other
+    surface = Surface.of(Mesh(x, mesh.cells))
+    contact = SegmentContact(surface, x, 1e8, self_contact=True, depth=0.05)
+    for q in (x, 1.2 * x, x * [1.0, 1.0, 0.7], x + np.column_stack([0.1 * x[:, 2], 0.0 * x[:, :2]])):
+        contact.build_list(q)
+        assert not contact.acts_at(q)
+        assert contact.find_penetration(x, q) is None
+
+
 def test_pairs_of_vertices_and_edges_do_not_pass_it():
     mesh, cells, surface = stacked("hexahedron", distort=0.0)
     x = mesh.points
@@ -175,7 +200,7 @@ def test_front_and_back_of_thin_plates_are_neither_in_contact_nor_penetrate():
     [
         ({"integrated": "first"}, r"integrated = \"first\" needs pairs of bodies in between, got 'all'\."),
         ({"integrated": "coarser"}, r"integrated must be one of 'finer', 'first', got 'coarser'\."),
-        ({"between": []}, r"^SegmentContact: no bodies may touch\. Name pairs of them\.$"),
+        ({"between": []}, r"^SegmentContact: no bodies may touch\. Name pairs of them, or let a single body"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, message):

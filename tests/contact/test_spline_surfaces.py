@@ -73,7 +73,8 @@ def test_derivatives_are_those_of_the_gap_also_beyond_the_edges(flip):
     np.testing.assert_allclose(np.abs(np.linalg.norm(x - at.points, axis=1) - np.abs(at.gaps)), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("carrier", [pytest.param(None, marks=pytest.mark.slow), 0])
+@pytest.mark.slow
+@pytest.mark.parametrize("carrier", [None, 0])
 def test_its_contact_keeps_its_promises(carrier):
     q = np.vstack([[0.0, 0.0, 0.0], np.random.default_rng(2).uniform(0.1, 0.9, (6, 3)) * [1, 1, 0.02]])
     sx.testing.check_energy(SplineContact(np.arange(1, 7), wavy(), 1e4, carrier), q, length=0.3)
@@ -127,7 +128,7 @@ MAP = 'map = ["u", "v", "2*(u**2 + v**2)"]\nu = [-0.3, 0.3]\nv = [-0.3, 0.3]\nce
 @pytest.mark.parametrize(
     ("keys", "method", "dt"),
     [
-        (MAP + "friction = 0.2", "energy-momentum", "1e-3"),
+        pytest.param(MAP + "friction = 0.2", "energy-momentum", "1e-3", marks=pytest.mark.slow),
         pytest.param(MAP + "velocity = [0, 0, 0.2]", "energy-momentum", "1e-3", marks=pytest.mark.slow),
         pytest.param(MAP + "angular_velocity = [0, 0.5, 0]", "energy-momentum", "1e-3", marks=pytest.mark.slow),
         (MAP, "newmark", '"auto"'),

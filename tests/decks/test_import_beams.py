@@ -48,6 +48,41 @@ def test_a_stepped_cantilever_bends_as_timoshenko_says(tmp_path):
     assert_allclose(np.abs(forces[0, 4]), 10.0 * 1.75, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("kind", "walls", "offsets"),
+    [
+        ("BOX", (12, 4, 6, 4), ""),
+        ("BOX", (4, 3, 4, 9), ""),
+        ("BOX", (12, 4, 6, 4), ", OFFSET1=0.2"),
+        ("RECT", (), ", OFFSET2=-0.5"),
+    ],
+)
+def test_sections_whose_centroids_are_off_their_nodes(tmp_path, kind, walls, offsets):
+    """Pulled along its nodes by N a beam bends by N e L²/2EI, with e and I by cells of 1 mm, and nodes at (o₁ a, o₂ b).
+
+    CalculiX has 3.642e-3 mm of a box of 20 × 30 mm with walls 5, 2, 2, 2, 1 m long, for 3.579e-3 here.
+    """
+    a, b = 100, 60
+    y, z = (np.arange(n) + 0.5 - 0.5 * n for n in (a, b))
+    full = np.ones((a, b), bool)
+    if walls:
+        right, upper, left, lower = walls
+        full[left : a - right, lower : b - upper] = False
+    y, z = (grid[full] * 1e-3 for grid in np.meshgrid(y, z, indexing="ij"))
+    given = f"{a}, {b}, {', '.join(map(str, walls))}"
+    parts = "".join(SECTION.format(name, kind + offsets, given, "0, 0, 1") for name in ("INNER", "OUTER"))
+    u, *_ = at_rest(tmp_path, NODES + LINES + parts + STEEL + CLAMP + STATIC.format("5, 1, 10"))
+    off_1, off_2 = (float(offsets.partition(f"{k}=")[2] or 0.0) for k in (1, 2))
+    e1, e2 = y.mean() - off_1 * a * 1e-3, z.mean() - off_2 * b * 1e-3
+    cell = 1e-6
+    I1, I2 = (cell * (((x - x.mean()) ** 2).sum() + len(x) * cell / 12.0) for x in (z, y))
+    length = 2.0
+    bent = 10.0 * length**2 / (2.0 * E)
+    assert_allclose(u[4, 2], bent * e1 / I2, rtol=1e-4, atol=1e-12)
+    assert_allclose(u[4, 1], -bent * e2 / I1, rtol=1e-4, atol=1e-12)
+    assert_allclose(u[4, 0], 10.0 * length / (E * cell * len(y)), rtol=1e-2)
+
+
 def test_moments_turn_and_twist(tmp_path):
     """In millimetres and newtons: 2000 N mm are 2 N m."""
     pipe = SECTION.format("INNER", "PIPE", "30, 3", "0, 0, 1") + SECTION.format("OUTER", "CIRC", "40, 40", "0, 0, 1")
@@ -119,17 +154,18 @@ def test_hinges_frequencies_and_motions(tmp_path):
     ("old", "new", "why"),
     [
         ("SECTION=BOX", "SECTION=TRAPEZOID", "sections 'TRAPEZOID' are not supported; RECT, CIRC, PIPE, BOX, I are"),
-        ("4, 4, 4, 4", "4, 4, 4, 5", "boxes with walls of different thickness are not supported"),
+        ("4, 4, 4, 4", "4, 4, 5, 6", "boxes without an axis of symmetry, whose principal axes are oblique"),
+        ("4, 4, 4, 4", "4, 60, 4, 4", "walls of a box must be positive and leave a hollow"),
         ("4, 4, 4, 4", "4", "a section BOX has 3 dimensions, must have 6"),
-        ("MATERIAL=STEEL, SECTION=BOX", "MATERIAL=STEEL, SECTION=BOX, OFFSET1=0.5", "beams with OFFSET1 from the line"),
+        ("MATERIAL=STEEL, SECTION=BOX", "MATERIAL=STEEL, SECTION=BOX, OFFSET1=0.5", "off their nodes by different"),
         (BOX, "", "element 1 has no section"),
-        ("ELSET=OUTER, MATERIAL", "ELSET=INNER, MATERIAL", "there is a second section of beams 'INNER'"),
+        ("ELSET=OUTER, MATERIAL", "ELSET=INNER, MATERIAL", "element 3 has no section"),
         ("1, 1, 6", "1, 1, 6\n5, 5, 5, 1.0", "node 5 of a beam or shell is turned by a support"),
         ("5, 3, 10", "5, 3, 10\n*DLOAD\nINNER, P1, 2.0", "loads P1 on beams and shells ('INNER')"),
         (
             "*STEP",
             "*TRANSFORM, NSET=N5\n1, 1, 0, -1, 1, 0\n*NSET, NSET=N5\n5\n*BOUNDARY\n5, 1\n5, 4\n*STEP",
-            "node 5, or a point that moves with it, is held in directions oblique to the axes",
+            "node 5 of a beam or shell is turned by a support, which is known without NLGEOM only",
         ),
         ("0, 0, 1\n", "1, 0, 0\n", "beams: up must not be along a line"),
         ("NAME=STEEL\n*ELASTIC\n210000, 0.3", "NAME=OTHER\n*ELASTIC\n210000, 0.3", "there is no material 'STEEL'"),
@@ -200,6 +236,28 @@ def test_a_beam_on_a_solid_bends_as_a_cantilever(tmp_path, kind):
     of_solid = (q[: len(problem.mesh.points)] - problem.mesh.points)[solid[place]]
     assert np.abs(first).max() > 1e-7
     assert np.abs(first - of_solid).max() < 1e-3 * np.abs(first).max()
+
+
+def test_a_beam_on_a_solid_turns_with_it_with_nlgeom(tmp_path):
+    """Kinematic couplings are ``[[coupling]]``: the same cantilever, far bent, but for the block, which is stiff."""
+    coupling = "*COUPLING, REF NODE=1, SURFACE=FACE, CONSTRAINT NAME=C\n*KINEMATIC\n"
+    load = STATIC.format("5, 3, 5000.")
+    found = imported(tmp_path, NODES + LINES + BOX + FLAT + STEEL + BLOCK + HELD + coupling + load)
+    assert not found.missed, found.report()
+    assert "[[coupling]]" in found.scenarios[1].read_text()
+    problem = Scenario.read(found.scenarios[1]).build()
+    beam, q = problem.beams["beams"], problem.state.q
+    frames, own = beam.structure.frames, beam.own(q)
+    u = frames.centers(own) - frames.centers(beam.structure.points)
+    clamped, *_ = at_rest(tmp_path, NODES + LINES + BOX + FLAT + STEEL + CLAMP + load)
+    assert u[4, 2] > 0.2
+    assert_allclose(u[4], clamped[4], rtol=5e-3, atol=1e-9)
+    # The nodes of the side are where the node of the beam has them, as if rigid.
+    end = int(np.flatnonzero(found.bodies["beams"] == 1)[0])
+    turn = frames.rotations(beam.structure.points, own)[end]
+    side = problem.mesh.nodes_of("solids")[np.isin(found.bodies["solids"], [12, 13, 16, 17])]
+    points = problem.mesh.points[side] - frames.centers(beam.structure.points)[end]
+    assert np.abs(q[side] - frames.centers(own)[end] - points @ turn.T).max() < 1e-9
 
 
 def test_nodes_are_moved_in_part_and_linked_by_equations(tmp_path):

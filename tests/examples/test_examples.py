@@ -9,6 +9,8 @@ import pytest
 
 import symplex as sx
 from symplex.commands.cli import main
+from symplex.meshes.series.series import read_series
+from symplex.runs.history import read_history
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -494,3 +496,17 @@ def test_the_mast_swings_with_its_lowest_frequency(can_draw, tmp_path):
     assert 1.0 / (2.0 * np.diff(history["t"][crossings]).mean()) == pytest.approx(8.08, rel=0.02)
     if can_draw:
         assert (tmp_path / "run" / "snapshots.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_a_block_that_friction_over_facets_stops(tmp_path):
+    """Its kinetic energy is the work of friction, its way v²/(2 μ g), and tractions are μ times pressures."""
+    summary = run_scenario("braking_block.toml", tmp_path / "run")
+    assert summary["drift"]["balance"] < 1e-10
+    history = read_history(tmp_path / "run" / "history.csv")
+    assert history["work_friction_block_plate"][-1] == pytest.approx(-history["kinetic"][0], rel=5e-3)
+    _, sliding, *_, end = read_series(tmp_path / "run" / "motion.vtkhdf").frames()
+    assert end.point_data["displacement"][:, 0].max() == pytest.approx(0.2**2 / (2.0 * 0.4 * 9.81), rel=0.03)
+    pressures, tractions = (sliding.point_data[name] for name in ("contact_pressure", "friction_traction"))
+    assert pressures.max() > 100.0
+    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), 0.4 * pressures, rtol=1e-5)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from reference.scenario_motions import motion_of
 from symplex.scenario.scenario import Scenario
@@ -47,6 +48,7 @@ def followed(text):
     return np.array(rows), problem, states, energies
 
 
+@pytest.mark.slow
 def test_a_solid_rod_moves_and_bends_as_one_of_beams():
     solid, problem, states, energies = followed(TEXT)
     beam = followed(TEXT[: TEXT.index("[[body]]")] + BEAM + TEXT[TEXT.index("[[joint]]") :])[0]

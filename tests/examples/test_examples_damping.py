@@ -27,6 +27,7 @@ def test_a_block_that_turns_is_braked_by_its_initial_stiffness_only(load_example
     np.testing.assert_allclose(momenta, momenta[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_three_blocks_fall_in_one_balance(tmp_path):
     scenario = sx.Scenario.read(EXAMPLES / "damped_blocks.toml")
     scenario = scenario.with_values({"run.duration": 0.24, "run.frames": 24})

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from symplex.scenario.scenario import Scenario
 
@@ -32,6 +33,7 @@ def followed(text, tmp_path):
     return np.array(rows)
 
 
+@pytest.mark.slow
 def test_a_reduced_rod_moves_as_a_solid_one(tmp_path):
     solid = followed((EXAMPLES / "solid_rod.toml").read_text("utf-8"), tmp_path)
     text = (EXAMPLES / "reduced_rod.toml").read_text("utf-8")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import symplex as sx
 from symplex.scenario.scenario import Scenario
@@ -25,6 +26,7 @@ def test_random_vibration_is_that_of_miles():
     np.testing.assert_allclose(rms["tip_displacement_z_mean"], abs(miles), rtol=0.03)
 
 
+@pytest.mark.slow
 def test_the_shock_spectrum_is_that_of_a_half_sine(tmp_path):
     """Largest near f T = 0.8: 1.65 of the pulse with 5 % of damping."""
     sx.simulate(EXAMPLE, tmp_path / "run", progress=False, pictures=False)

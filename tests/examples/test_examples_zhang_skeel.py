@@ -43,6 +43,7 @@ def test_impact_and_truss_by_zhang_skeel(run_script, tmp_path):
     assert (tmp_path / "impact_zhang_skeel.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_dna_strands_open_with_large_steps_as_with_small_ones(run_script, tmp_path):
     numbers = run_script("dna_chain.py", tmp_path)
     assert numbers["closed angle"] == pytest.approx(numbers["closed angle (paper)"], abs=1e-3)

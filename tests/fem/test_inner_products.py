@@ -47,6 +47,7 @@ def test_what_is_not_finite_is_seen():
         assert not math.isfinite(inner(x, x))
 
 
+@pytest.mark.slow
 def test_a_motion_on_one_thread_keeps_no_other_processor_busy():
     """The processor time of all threads against that of one, which other programs do not change."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}

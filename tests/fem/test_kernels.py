@@ -69,6 +69,13 @@ def test_what_is_unchanged_is_not_compiled_again(copied):
     assert run(copied, code).split() == ["0.25", "0"]
 
 
+def test_a_cached_kernel_is_loaded_without_what_numba_compiles_with():
+    """Which takes longer to import than all else of a short run, as SciPy's linear algebra is among it."""
+    loaded = 'import sys\nprint(*({"numba.np.arraymath", "scipy.linalg", "scipy.sparse"} & set(sys.modules)))'
+    assert run(ROOT.parent, ENERGY).split()[0] == "0.25"  # compiled by now
+    assert run(ROOT.parent, ENERGY + loaded) == "0.25"
+
+
 def test_signatures_of_classes_that_are_gone_are_no_longer_known(tmp_path, monkeypatch):
     module = ModuleType("of_yesterday")
     module.Law = type("Law", (), {"__module__": "of_yesterday"})
@@ -92,6 +99,7 @@ def parsed():
     }
 
 
+@pytest.mark.slow
 def test_the_stamp_covers_all_that_a_module_imports():
     for path, nodes in parsed().items():
         found = set()

@@ -296,7 +296,9 @@ def test_motions_balance_to_round_off_and_keep_momenta(name):
         assert np.abs(after - before).max() <= 100 * EPS * duration / dt * scale
 
 
-@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "cohesive")) for name in MOTIONS]
+)
 def test_methods_agree_and_resume_to_the_last_bit(name):
     system, state = moving(name)
     dt, duration = MOTIONS[name]

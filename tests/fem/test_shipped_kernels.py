@@ -40,6 +40,7 @@ def run(code, *arguments, **variables):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shipped.families_here(), reason="there are no shipped kernels for this processor")
 def test_a_kernel_of_the_family_of_the_processor_is_not_compiled(tmp_path):
     family = shipped.families_here()[-1]

@@ -184,7 +184,9 @@ def furnished(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (FEW[name] == isolated.REFUSED)) for name in FEW]
+)
 def test_a_few_pairs(name, furnished):
     data = dict(scenario_pairs.pairs())[name]
     task = {"text": fuzz_scenarios.toml(data), "folder": str(furnished), "pictures": False}

@@ -143,6 +143,7 @@ def test_steps_on_integers_return_to_the_same_bits():
     assert np.array_equal(steps.velocities, before[1])
 
 
+@pytest.mark.slow
 def test_where_states_do_not_return_steps_are_taken_again():
     """A block that slides on a floor until friction sticks: its steps back leave the path."""
 

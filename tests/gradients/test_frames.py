@@ -124,8 +124,20 @@ PENDULUM = np.array([0.8, 0.6, 1.5, 9.81, 4.0, 2.0])
 BEAM = np.array([1.0, 0.5, 1.5, 1.0, 1e-3])
 CASES = {"pendulum": (pendulum, PENDULUM), "beam": (beam, BEAM), "driven": (driven, np.array([0.7, 2.0, 3.0]))}
 SOLID = {"solid": (hung, np.array([5e6, 0.3, 9.81, 2.0]))}
-NO_MOTOR = [("driven", name) for name in CARRYING]
 CREEPING = {"creeping": (heavy, np.array([1.0, 0.3, 0.05, 1.5]))}
+
+
+def pairs(*given):
+    """Return all cases with all methods, of which the fast suite has a pendulum and one case for each method."""
+    fast = {("pendulum", "midpoint"), *zip(given, METHODS, strict=True)}
+    made = [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS]
+    return [pytest.param(*pair, marks=[pytest.mark.slow] * (pair not in fast)) for pair in made]
+
+
+def carrying(cases):
+    """Return cases with the methods that carry accelerations, of which the fast suite has one."""
+    made = [(case, name) for case in cases for name in CARRYING]
+    return [pytest.param(*pair, marks=[pytest.mark.slow] * (pair != ("beam", made[0][1]))) for pair in made]
 
 
 def observe(system, state):
@@ -139,8 +151,7 @@ def extrapolated(function, p, j):
 
 
 @pytest.mark.parametrize(
-    ("case", "name"),
-    [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS | CARRYING if (case, name) not in NO_MOTOR],
+    ("case", "name"), [*pairs("beam", "driven"), *carrying(["pendulum", "beam", "solid", "creeping"])]
 )
 def test_tangents_are_those_of_runs(case, name):
     (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
@@ -155,10 +166,7 @@ def test_tangents_are_those_of_runs(case, name):
         assert np.abs(found.jacobian[..., j] - best).max() < 1e-6 * np.abs(best).max(), j
 
 
-@pytest.mark.parametrize(
-    ("case", "name"),
-    [(case, name) for case in CASES | SOLID | CREEPING for name in METHODS] + [("beam", name) for name in CARRYING],
-)
+@pytest.mark.parametrize(("case", "name"), [*pairs("driven", "beam"), *carrying(["beam"])])
 def test_adjoints_are_those_of_tangents(case, name):
     (build, p), method = (CASES | SOLID | CREEPING)[case], (METHODS | CARRYING)[name](0.01)
     weights = np.random.default_rng(0).standard_normal(build(p)[1].q.shape)
@@ -197,6 +205,7 @@ def test_equilibria_and_frequencies(build, p):
             assert np.abs(slopes[:, j] - best).max() < 1e-6 * max(np.abs(best).max(), 2e-2), j
 
 
+@pytest.mark.slow
 def test_a_linkage_that_is_to_pass_a_point():
     """The lengths of a pendulum with which its end passes a given place, by least squares."""
     method, times = sx.EnergyMomentum(0.01), [0.2, 0.4]

@@ -63,7 +63,7 @@ def swung(p):
 CASES = {"block": (dropped, DROPPED, TIMES), "beam": (swung, np.array([1.0, 0.5, 1.5, 1e-3]), np.array([0.1, 0.2]))}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param("block", marks=pytest.mark.slow), "beam"])
 def test_tangents_and_adjoints_are_those_of_runs(case):
     build, p, times = CASES[case]
     weights = np.random.default_rng(0).standard_normal((2, *build(p)[1].q.shape))

@@ -31,7 +31,11 @@ def relative(a, b):
     return float((np.abs(a - b) / np.abs(b).max(axis=0)).max())
 
 
-@pytest.mark.parametrize("name", METHODS)
+# In the fast suite: a method with a discrete gradient, one of the alpha methods and the explicit one.
+FAST = {"energy-momentum", "hht", "explicit"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one not in FAST)) for one in METHODS])
 def test_tangents_are_those_of_runs_through_an_oblique_impact_with_friction_and_damping(name):
     method = METHODS[name]
     run = run_of(thrown, method, TIMES, observe)
@@ -95,12 +99,17 @@ def shaken(p):
     return system, system.state(x, p[3] * np.ones((3, 2)))
 
 
-@pytest.mark.parametrize("name", ["energy-momentum", "midpoint", "hht", "explicit"])
-@pytest.mark.parametrize("consistent", [False, True])
+@pytest.mark.parametrize(
+    ("name", "consistent"),
+    [
+        ("explicit", False),
+        ("energy-momentum", True),
+        *(pytest.param(name, True, marks=pytest.mark.slow) for name in ("midpoint", "hht")),
+        *(pytest.param(name, False, marks=pytest.mark.slow) for name in ("energy-momentum", "midpoint", "hht")),
+    ],
+)
 def test_moving_supports_and_consistent_masses(name, consistent):
     method, times = METHODS[name], [0.2, 0.4]
-    if consistent and name == "explicit":
-        return  # which takes lumped masses only
 
     def build(p):
         return shaken([p[0], p[1], float(consistent), p[2]])
@@ -153,6 +162,7 @@ def test_a_barrier_that_is_struck():
         assert min(errors) < 1e-5, (j, errors)
 
 
+@pytest.mark.slow
 def test_two_spinning_bodies_in_collision():
     mesh = sx.box((0.1, 0.1, 0.1), (1, 1, 1))
     n = len(mesh.points)

@@ -74,7 +74,7 @@ np.testing.assert_allclose(a.grad, [6.0, 54.0], rtol=1e-6)
 """
 
 
-@pytest.mark.parametrize(("package", "script"), [("jax", JAX), ("torch", TORCH)])
+@pytest.mark.parametrize(("package", "script"), [pytest.param("jax", JAX, marks=pytest.mark.slow), ("torch", TORCH)])
 def test_gradients_are_those_of_the_run(package, script):
     if find_spec(package) is None:
         with pytest.raises(sx.errors.MissingPackage, match=f"pip install {package}"):

@@ -8,6 +8,7 @@ from symplex.contact.bodies import BodyContact
 from symplex.contact.friction import Friction
 from symplex.contact.obstacles import Sphere
 from symplex.contact.rigid import RigidContact
+from symplex.contact.segments import SegmentContact
 from symplex.contact.surfaces import Surface
 from symplex.fem.actions.mass import lumped_mass
 from symplex.fem.solids.materials import NeoHookean
@@ -33,7 +34,10 @@ def colliding(law="penalty", friction=0.0, gap=0.04):
     nodes = np.concatenate([mesh.cells["tetra"] + k * n for k in range(3)])
     mass = lumped_mass(points, nodes, 1000.0, 3 * n)
     surface = Surface.join([Surface.of(mesh).renamed("left"), Surface.of(mesh).shifted(n).renamed("right")])
-    contact = BodyContact.from_materials(surface, [RUBBER, RUBBER], speed=10.0, law=law, distance=0.05)
+    if law == "segments":
+        contact = SegmentContact.from_materials(surface, points, [RUBBER, RUBBER], speed=10.0, distance=0.02)
+    else:
+        contact = BodyContact.from_materials(surface, [RUBBER, RUBBER], speed=10.0, law=law, distance=0.05)
     loads = {"rub": Friction(contact, friction, slip_speed=0.01)} if friction else {}
     system = System(mass, {"bodies": Solid(points, nodes, RUBBER), "contact": contact}, loads=loads)
     v = np.repeat([[6.0, 1.0, 0.0], [-6.0, 0.0, 1.0], [0.0, 0.0, 3.0]], n, axis=0)
@@ -52,9 +56,11 @@ def assert_near(one, two, most=1e-12):
     [
         (EnergyMomentum(DT), "penalty", 0.3),
         (EnergyMomentum(DT), "barrier", 0.0),
-        (Midpoint(DT), "penalty", 0.0),
+        (EnergyMomentum(DT), "segments", 0.3),
+        pytest.param(GeneralizedAlpha(DT), "segments", 0.3, marks=pytest.mark.slow),
+        pytest.param(Midpoint(DT), "penalty", 0.0, marks=pytest.mark.slow),
         (Newmark(DT, beta=0.25), "penalty", 0.3),
-        (GeneralizedAlpha(DT), "penalty", 0.3),
+        pytest.param(GeneralizedAlpha(DT), "penalty", 0.3, marks=pytest.mark.slow),
         (HilberHughesTaylor(DT), "barrier", 0.0),
     ],
     ids=lambda one: getattr(one, "name", str(one)),
@@ -74,7 +80,7 @@ def test_bodies_collide_in_parts_as_in_the_whole(method, law, friction):
         assert of_parts["work_rub"] < -1.0
 
 
-@pytest.mark.parametrize(("ranks", "friction"), [(2, 0.0), (5, 0.3)])
+@pytest.mark.parametrize(("ranks", "friction"), [(2, 0.0), pytest.param(5, 0.3, marks=pytest.mark.slow)])
 def test_energy_and_momenta_are_kept_through_a_collision_on_any_number_of_ranks(ranks, friction):
     system, start = colliding(friction=friction)
     motion = with_cutbacks(EnergyMomentum(DT), ThreadsAsRanks(ranks)).start(system, start)
@@ -131,7 +137,12 @@ def rolling():
     return system, system.state(points, v)
 
 
-@pytest.mark.parametrize("method", [EnergyMomentum(DT), HilberHughesTaylor(DT)], ids=lambda one: one.name)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method",
+    [EnergyMomentum(DT), pytest.param(HilberHughesTaylor(DT), marks=pytest.mark.slow)],
+    ids=lambda one: one.name,
+)
 def test_a_body_rubs_on_an_obstacle_that_a_node_of_another_rank_carries(method):
     system, start = rolling()
     one, parts = method.start(system, start), with_cutbacks(method, ThreadsAsRanks(3)).start(*rolling())

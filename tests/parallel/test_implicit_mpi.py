@@ -51,6 +51,7 @@ def assert_close(one, other, most=1e-12):
         np.testing.assert_allclose(b[name], a[name], rtol=0, atol=20 * most * energy)
 
 
+@pytest.mark.slow
 def test_two_ranks_move_as_one_process_and_balance_energy(tmp_path):
     (tmp_path / "bar.toml").write_text(BAR + PUSHED, "utf-8")
     sx.simulate(tmp_path / "bar.toml", tmp_path / "one", progress=False)

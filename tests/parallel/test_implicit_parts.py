@@ -145,6 +145,7 @@ def test_a_step_that_fails_is_told_as_by_one_process():
     assert str(reported[1]) == str(reported[0])
 
 
+@pytest.mark.slow
 def test_a_step_that_takes_too_many_corrections_is_halved_on_all_ranks():
     system, start = free()
     fast = system.state(start.q, 40.0 * start.v)

@@ -82,6 +82,7 @@ def assert_near(system, state, other):
         np.testing.assert_allclose(other.internal[name], z, rtol=1e-8, atol=1e-10, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_goes_on_on_other_numbers_of_ranks():
     system, start = everything()
     method = EnergyMomentum(1e-6)

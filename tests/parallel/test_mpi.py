@@ -310,6 +310,7 @@ def _one_rank(pid):
     return None
 
 
+@pytest.mark.slow
 def test_all_ranks_agree_on_how_long_messages_take(tmp_path):
     (tmp_path / "timed.py").write_text(TIMED, "utf-8")
     done = run(3, tmp_path, python=("timed.py",))

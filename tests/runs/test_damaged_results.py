@@ -235,18 +235,17 @@ def finished(tmp_path_factory):
     return path, folder / "out"
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "5", '"text"', "[" * 100_000, '{"status": "finished"}', '{"t_end": [], "status": "finished"}']
-)
-def test_a_damaged_summary_is_one_sentence(finished, tmp_path, content, capsys):
+def test_a_damaged_summary_is_one_sentence(finished, tmp_path, capsys):
     path, folder = finished
     out = shutil.copytree(folder, tmp_path / "out")
-    (out / "summary.json").write_text(content, encoding="utf-8")
-    for command in (["info", str(out)], ["run", str(path), "--output", str(out), "--resume"]):
-        assert main(command) == 2
-        line = capsys.readouterr().err.strip()
-        assert line.startswith(f"symplex: error: {out / 'summary.json'} ")
-        assert line.endswith("; remove it, and --resume writes it again.")
+    without = ["", "[]", "5", '"text"', "[" * 100_000, '{"status": "finished"}', '{"t_end": [], "status": "finished"}']
+    for content in without:
+        (out / "summary.json").write_text(content, encoding="utf-8")
+        for command in (["info", str(out)], ["run", str(path), "--output", str(out), "--resume"]):
+            assert main(command) == 2
+            line = capsys.readouterr().err.strip()
+            assert line.startswith(f"symplex: error: {out / 'summary.json'} ")
+            assert line.endswith("; remove it, and --resume writes it again.")
     (out / "summary.json").unlink()
     assert main(["run", str(path), "--output", str(out), "--resume", "--quiet", "--no-pictures"]) == 0
     assert json.loads((out / "summary.json").read_text("utf-8"))["status"] == "finished"

@@ -128,7 +128,11 @@ def test_what_cannot_be_drawn_is_told_in_one_sentence(folder, tmp_path):
 
 
 @pytest.mark.usefixtures("drawing", "useful")
-@pytest.mark.parametrize("heeded", [signal.SIG_IGN, signal.SIG_DFL], ids=["as Python has it", "as gmsh leaves it"])
+@pytest.mark.parametrize(
+    "heeded",
+    [pytest.param(signal.SIG_IGN, marks=pytest.mark.slow), signal.SIG_DFL],
+    ids=["as Python has it", "as gmsh leaves it"],
+)
 def test_a_process_that_dies_is_told_and_the_next_picture_has_another(folder, heeded, restored_signal):
     restored_signal(heeded)
     with pair_taken() as processes:
@@ -189,6 +193,7 @@ def test_what_is_drawn_is_interrupted_also_where_the_run_ignores_interrupts(fold
     assert processes._plots._process.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("useful")
 def test_processes_are_there_only_where_they_are_wanted(monkeypatch):
     with taken(False) as processes:
@@ -210,6 +215,7 @@ def test_a_program_with_its_own_python_is_not_begun_once_more(monkeypatch):
     assert not drawing_processes._are_useful()
 
 
+@pytest.mark.slow
 def test_an_error_on_the_way_ends_what_is_drawn(folder):
     processes = DrawingProcesses()
 

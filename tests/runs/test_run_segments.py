@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import symplex.runs.loop
-from symplex.errors import InvalidSystem, StepFailed, SymplexError
+from symplex.errors import StepFailed, SymplexError
 from symplex.meshes.series.series import read_series
-from symplex.parallel.pieces import require_parts
 from symplex.runs.history import read_history
 from symplex.runs.run import simulate
 from symplex.scenario.scenario import Scenario
@@ -81,11 +80,6 @@ def test_a_run_in_which_bodies_overlap_too_much_fails_with_the_place(tmp_path):
     soft = soft.replace("duration = 8e-3", "duration = 30e-3").replace('"energy-momentum"\ndt = 5e-4', '"newmark"')
     with pytest.raises(StepFailed, match=r"'upper' and 'lower' overlap at \(.*\) m by 0.*Try a smaller step, or"):
         simulate(Scenario.parse(soft, "blocks.toml"), tmp_path, progress=False, pictures=False)
-
-
-def test_ranks_refuse_it():
-    with pytest.raises(InvalidSystem, match=r"'contact' \(SegmentContact\) cannot be divided among ranks"):
-        require_parts(Scenario.parse(SCENARIO).build().system, contact=True)
 
 
 def test_force_stepping_refuses_it(tmp_path):

@@ -304,9 +304,7 @@ def test_reactions_balance_what_swings(change):
     made = scenario(BEAM, text, BASE, RUN).with_values(change)
     found = find_response(made)
     about, tables, omega = found.about, made.tables, 2.0 * np.pi * found.frequencies
-    excited = excitation(
-        tables.response, tables.load, tables.support, about.problem.mesh, about.state, about.system.loads
-    )
+    excited = excitation(tables, about.problem.mesh, about.state, about.system.loads)
     options = {"loss_factor": tables.response.loss_factor, "modes": found.modes, "forces": excited.forces}
     options |= {"base": excited.base} if excited.base.any() else {}
     u = sx.modes.frequency_response(about.system, about.state, found.frequencies, **options).displacements
@@ -371,6 +369,14 @@ acceleration = [0, 0, 1]
 history = { kind = "sine", frequency = 1 }
 """
 
+WARMED = """
+[[temperature]]
+name = "warmed"
+body = "beam"
+change = 10
+history = { kind = "sine", frequency = 1 }
+"""
+
 
 @pytest.mark.parametrize(
     ("parts", "message"),
@@ -385,6 +391,10 @@ history = { kind = "sine", frequency = 1 }
             r"by names 'pull', which is no load or support",
         ),
         ((BEAM, SHAKEN, SWUNG, RUN), r"load 'swung' has a history, but of gravity no harmonic response is known"),
+        (
+            (BEAM.replace("density", "expansion = 1e-5, density"), SHAKEN, WARMED, RUN),
+            r"temperature 'warmed' has a history, but of temperatures no harmonic response is known",
+        ),
     ],
 )
 def test_responses_that_cannot_be(parts, message):

@@ -95,6 +95,7 @@ def test_random_vibration_by_miles():
     assert "rms of top acceleration z" in found.report()
 
 
+@pytest.mark.slow
 def test_response_spectrum_of_the_record_is_the_motion(tmp_path):
     """S_a of a record by an oscillator of 20 Hz: the method returns what the run in time does."""
     t = np.linspace(0.0, 2.0, 401)
@@ -171,6 +172,7 @@ def test_what_excites():
         sx.runs.find_random(scenario("spectrum = { frequencies = [1], values = [1] }"))
 
 
+@pytest.mark.slow
 def test_shock_spectrum_of_a_probe(tmp_path, capsys):
     """The head of the mass in a run, by the command: as of its history, in Python."""
     from symplex.commands.cli import main

@@ -303,6 +303,7 @@ frames = 3
 # -- stages -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_bonds_and_members_have_suffered_goes_on_in_the_next_stage(tmp_path):
     """Pulled by statics until glue and brace have suffered, let go, and moved on by energy-momentum."""
     text = (

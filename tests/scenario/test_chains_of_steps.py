@@ -83,6 +83,7 @@ def test_preload_motion_and_rest(scenario):
     assert path.energies["work_blow"][-1] > 0.0
 
 
+@pytest.mark.slow
 def test_modes_about_each_stage(scenario):
     """The preload stiffens the bar: ω² = (π/L)² T/m + (π/L)⁴ EI/m, hinged by its ends' fixed faces or not, grows."""
     start = sx.runs.find_modes(scenario, 2, at=0.0).natural.frequencies

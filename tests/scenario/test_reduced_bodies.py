@@ -1,5 +1,7 @@
 """Reduced bodies in scenarios: against whole ones, from files, and what is refused."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,7 @@ def test_a_run_is_resumed_to_the_bit(tmp_path):
     assert at_once.history["total"][-1] == later.history["total"][-1]
 
 
+@pytest.mark.slow
 def test_it_falls_on_a_plane_and_on_another(tmp_path):
     """Contact of all its surface, with an obstacle and between bodies; energy is kept."""
     text = BAR + REDUCED + "translate = [0, 0, 1e-3]\nangular_velocity = [0, 5, 0]\nvelocity = [0, 0, -2]\n"
@@ -210,6 +213,28 @@ REFUSED = {
     "viscous": (REDUCED, "", RUN, "elastic materials"),
     "no file": ("", '[[flexible_body]]\nname = "f"\nfile = "nowhere.npz"\n', RUN, "nowhere.npz cannot be read"),
 }
+
+
+@pytest.mark.parametrize("keys", [REDUCED, "rigid = true\n", 'rigid = "x_max"\n'])
+def test_errors_name_the_table_that_was_written(keys):
+    """Not that of a reduced or rigid body, which it stands for; nor do bodies that deform get its number."""
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(BAR + keys + BAR + RUN)
+    assert re.search(r"\[\[body\]\] #\d 'bar': the name 'bar' is taken by \[\[body\]\] #\d;", str(caught.value))
+    later = BAR.replace('"bar"', '"other"') + "until = 0.0\n"
+    with pytest.raises(ScenarioError, match=r"\[\[body\]\] #2 'other': until must be after 0"):
+        Scenario.parse(BAR + keys + later + RUN)
+
+
+def test_a_reduced_body_is_read_once(tmp_path, monkeypatch):
+    """It may be large."""
+    scenario = Scenario.parse(BAR + REDUCED + RUN)
+    scenario.build().flexible["bar"].body.save(tmp_path / "bar.npz")
+    (tmp_path / "few.toml").write_text('[[flexible_body]]\nname = "few"\nfile = "bar.npz"\n' + RUN)
+    read, calls = sx.modes.FlexibleBody.read, []
+    monkeypatch.setattr(sx.modes.FlexibleBody, "read", lambda path: calls.append(path) or read(path))
+    Scenario.read(tmp_path / "few.toml").build()
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("which", REFUSED)

@@ -436,6 +436,7 @@ def test_members_that_yield_dissipate_and_show_it(tmp_path):
     assert "needs back_modulus" in lines(text.replace("hardening = 1e9", "recovery = 1"))[0]
 
 
+@pytest.mark.slow
 def test_a_viscous_material_relaxes_and_section_forces_have_the_overstress(tmp_path):
     """Pulled in 40 ms and held, a bar has the force of the long run times 1 + f τ/T (1 − exp(−T/τ)) exp(−(t − T)/τ)."""
     pull = (

@@ -272,6 +272,7 @@ pictures = false
 """
 
 
+@pytest.mark.slow
 def test_a_joint_that_ends_where_its_probe_passes_a_value(tmp_path):
     """A motor turns a bar until its hinge tears; it then flies on, and resumed runs have the same bits."""
     text = hinge('torque = 2.5\nuntil = "tears"\n') + TEARS + run("energy-momentum", 2e-3, 0.6)

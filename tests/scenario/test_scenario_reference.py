@@ -81,13 +81,15 @@ def test_the_pages_are_what_the_script_writes():
 
 
 def test_every_key_has_a_sentence_and_an_example():
-    bare, seen, every = [], set(), set()
+    bare, seen, every, written = [], set(), set(), pages()
     for key, kind in kinds_of(Tables).items():
         for word, model in kind.models.items():
             home = dict.fromkeys(inner_tables(model), "")
             for table in (model, *home):
                 rows = rows_of(table, home)
                 bare += [f"[{key}] {table.__name__}.{row.key}" for row in rows if not row.sentence or not row.type]
+                shown = written[key] + written["inner-tables"]
+                bare += [f"[{key}] {row.key} is on no page" for row in rows if f"\n| `{row.key}` |" not in shown]
                 every |= {declared(table, row.key) for row in rows}
             for example in EXAMPLES[key][word]:
                 for given in _dicts(tomllib.loads(example).get(key, {})):

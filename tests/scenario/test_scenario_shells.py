@@ -684,6 +684,7 @@ def channel(path, height=0.4, width=0.1, n=4):
     written(points, {name: np.array([2 * k + row for k in some]) for name, some in walls.items()}, path)
 
 
+@pytest.mark.slow
 def test_the_walls_of_a_channel_touch_each_other(tmp_path):
     """Contact with itself: both momenta are conserved, and the walls do not pass through each other."""
     channel(tmp_path / "channel.msh")

@@ -39,11 +39,11 @@ alpha = "=alpha"
 acceleration = [0, 0, -9.81]
 [integrator]
 kind = "KIND"
-dt = 1e-2
+dt = 2e-2
 [run]
 duration = 0.4
 frames = 2
-samples = 40
+samples = 20
 [output]
 pictures = false
 [[probe]]
@@ -88,7 +88,7 @@ def test_exact_curves_give_the_numbers_that_made_them(tmp_path):
 def test_folders_are_read_and_plotted_again(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     scenario = measured(tmp_path, 1e-3)
-    found = fit(scenario, output=tmp_path / "fit", progress=False, pictures=False, check=False)
+    found = fit(scenario, output=tmp_path / "fit", progress=False, check=False)
     again = read_fit(tmp_path / "fit")
     assert again.rows() == found.rows()
     assert again.scenario == found.scenario
@@ -99,12 +99,15 @@ def test_folders_are_read_and_plotted_again(tmp_path, capsys):
         assert np.array_equal(one.fitted, other.fitted)
         assert np.array_equal(np.array(one.measured), np.array(other.measured))
     by, quantities = ["define.k", "define.alpha"], ["final(end.displacement_z)", "max(kinetic)"]
-    told = sensitivity(scenario, by, quantities, output=tmp_path / "by", pictures=False, progress=False)
+    told = sensitivity(scenario, by, quantities, output=tmp_path / "by", progress=False)
     assert read_sensitivity(tmp_path / "by").rows() == told.rows()
     assert read_sensitivity(tmp_path / "by").units == told.units
     for folder, name in (("fit", "fit.png"), ("by", "sensitivity.png")):
+        drawn = (tmp_path / folder / name).read_bytes()
+        assert len(drawn) > 10_000
+        (tmp_path / folder / name).unlink()
         assert main(["plot", str(tmp_path / folder)]) == 0
-        assert (tmp_path / folder / name).stat().st_size > 10_000
+        assert (tmp_path / folder / name).read_bytes() == drawn
         assert name in capsys.readouterr().out
     assert main(["view", str(tmp_path / "fit"), "--html"]) == 0
     header, array = parts(tmp_path / "fit" / "view.html")
@@ -133,11 +136,12 @@ def test_deviations_are_those_of_many_fits(tmp_path):
     scatter = np.std(values, axis=0, ddof=1)
     assert np.all(np.abs(scatter / found.deviations - 1.0) < 0.6)  # 3.3 times 1/√(2·15)
     assert np.all(np.abs(np.mean(values, axis=0) - [180.0, 1.5]) < 4.0 * found.deviations / np.sqrt(16.0))
-    assert found.chi_squared == pytest.approx(80.0, abs=5.0 * np.sqrt(2.0 * 80.0))
+    assert found.chi_squared == pytest.approx(40.0, abs=5.0 * np.sqrt(2.0 * 40.0))
     correlation = np.corrcoef(np.transpose(values))[0, 1]
     assert abs(correlation - found.correlations[0, 1]) < 0.8
 
 
+@pytest.mark.slow
 def test_a_stopped_fit_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     scenario = measured(tmp_path, 1e-3)
     whole = fit(scenario, output=tmp_path / "whole", progress=False, pictures=False, check=False)
@@ -177,22 +181,13 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["fit", "mass.toml", "--no-pictures", "--quiet"]) == 0
     summary = json.loads(Path("mass-fit/summary.json").read_text("utf-8"))
     assert [row["parameter"] for row in summary["parameters"]] == ["define.k", "define.alpha"]
-    assert Path("mass-fit/curves.csv").read_text("utf-8").count("\n") == 81
+    assert Path("mass-fit/curves.csv").read_text("utf-8").count("\n") == 41
     assert main(["fit", "mass.toml"]) == 2
     assert main(["info", "mass-fit"]) == 0
     words = ["--by", "define.k", "--by", "define.alpha=0.5", "--quantity", "min(end.displacement_z)"]
     assert main(["sensitivity", "mass.toml", *words, "--no-pictures"]) == 0
     assert main(["info", "mass-sensitivity"]) == 0
     assert "elasticity" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("drawing")
-def test_pictures(tmp_path):
-    scenario = measured(tmp_path, 1e-3)
-    fit(scenario, output=tmp_path / "fit", progress=False, check=False)
-    sensitivity(scenario, ["define.k"], ["final(kinetic)"], output=tmp_path / "sensitivity", progress=False)
-    for name in ("fit/fit.png", "sensitivity/sensitivity.png"):
-        assert (tmp_path / name).stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("kind", ["energy-momentum", "newmark"])
@@ -276,7 +271,7 @@ def test_curves_that_are_wrong_are_refused(rows, message, tmp_path):
 
 def test_methods_without_derivatives_are_refused_with_the_file(tmp_path):
     measured(tmp_path, 0.0)
-    text = SCENARIO.replace('kind = "KIND"\ndt = 1e-2', 'kind = "force-stepping"\ngrid = 1e-3').replace(
+    text = SCENARIO.replace('kind = "KIND"\ndt = 2e-2', 'kind = "force-stepping"\ngrid = 1e-3').replace(
         '[[damping]]\nbodies = ["bar"]\nalpha = "=alpha"\n', ""
     )
     text = text.replace("alpha = 1.5\n", "") + FIT.replace(', { key = "define.alpha", start = 0.5 }', "")
@@ -344,11 +339,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.mark.parametrize(
     ("file", "changes", "keys", "columns"),
     [
-        (
+        pytest.param(
             "four_bar.toml",
             {"run.duration": 0.2},
             ["define.c", "joint.axle.torque", "rigid_body.coupler.density"],
             ["kinetic", "angular_momentum_y"],
+            marks=pytest.mark.slow,
         ),
         (
             "right_angle_cantilever.toml",

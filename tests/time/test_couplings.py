@@ -56,6 +56,7 @@ def test_a_free_solid_between_bodies(method):
     assert system.frames.distortion(end.q) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_solid_on_a_hinge_by_several_methods():
     """A pendulum: its energy is conserved, and other methods move as it, redundant accelerations included."""
     _, system, x = block(hinge="revolute", weight=True)

@@ -127,6 +127,7 @@ def test_matrices_for_other_programs_have_its_frequencies(whole, body, tmp_path)
     assert again.interfaces.keys() == body.interfaces.keys()
 
 
+@pytest.mark.slow
 def test_energy_and_momenta_over_long_runs(body):
     """Energy–momentum: to the round-off of forces and positions, over 1000 steps of large rotations."""
     system, steps, h = body.system(), 1000, 1e-3
@@ -202,7 +203,10 @@ def pendulum(reduce):
     return sx.System(mass, {"bar": energy, "weight": weight}, frames=frames, joints=joints), x, tip
 
 
-@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint, sx.GeneralizedAlpha])
+SLOW = [pytest.param(method, marks=pytest.mark.slow) for method in (sx.Midpoint, sx.GeneralizedAlpha)]
+
+
+@pytest.mark.parametrize("method", [sx.EnergyMomentum, *SLOW])
 def test_a_pendulum_with_a_coupling(method):
     """Consistent masses next to joints: the tip moves as that of the whole, energy is kept, nodes stay in place."""
     tips = []

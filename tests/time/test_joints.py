@@ -62,7 +62,7 @@ def test_what_a_joint_lets_bodies_do(kind):
     modes = sx.modes.natural_modes(system, system.state(bodies.points), n)
     assert_allclose(modes.frequencies, 0.0)
     assert modes.kinds.count("mechanism") == FREE[kind]
-    with pytest.raises(InvalidSystem, match=f"n must be from 1 to {n}"):
+    with pytest.raises(InvalidSystem, match=f"modes must be from 1 to {n}"):
         sx.modes.natural_modes(system, system.state(bodies.points), n + 1)
 
 
@@ -347,7 +347,7 @@ def test_equilibria_with_an_angle_that_is_given():
 
 def test_a_four_bar_linkage_has_one_mode():
     bodies, system = four_bar()
-    with pytest.raises(InvalidSystem, match="n must be from 1 to 1"):
+    with pytest.raises(InvalidSystem, match="modes must be from 1 to 1,"):
         sx.modes.natural_modes(system, system.state(bodies.points), 2)
 
 

@@ -36,6 +36,7 @@ def test_miles(ratio):
     assert not relative.rms()[0].any()
 
 
+@pytest.mark.slow
 def test_random_forces_and_many_modes():
     """A chain under a random force: by all modes, against the integral of the direct response on a fine grid."""
     n = 6
@@ -60,6 +61,7 @@ def test_random_forces_and_many_modes():
     np.testing.assert_allclose(zeta, 2.0 / (2 * np.pi * modes.frequencies), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_spectrum_of_one_oscillator_is_its_motion_in_time():
     """S_a of a record and the response spectrum method give what the motion under the record does."""
     system, state = oscillator(5.0)

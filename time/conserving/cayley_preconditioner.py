@@ -76,13 +76,7 @@ class CayleyPreconditioner:
         self._magnitudes = abs(self._S)
 
     def factorise(self) -> None:
-        """Factorise M + σ h² K.
-
-        Raises
-        ------
-        StepFailed
-            If the matrix is singular.
-        """
+        """Factorise M + σ h² K."""
         system, mass = self.system, self.system.mass_values
         self._solver = self._solver or linear_solver(self._linear, system.pattern, system.dim)
         self._blocks = self._shift * self._S.data

@@ -32,9 +32,8 @@ class EnergyMomentum(ImplicitIntegrator):
     dt : float
         Step in s.
     compensated : bool, default False
-        Keep positions to twice the digits, where the last digit of a position is a large force: for stiff pairs, and
-        for bodies far from the origin. Energy then stays far closer. Pairs, solids and contact with obstacles see them,
-        other energies the rounded positions; so do the energies of a state, which scatter accordingly.
+        Keep positions in double-double precision, for stiff pairs and bodies far from the origin, as seen by pairs,
+        solids and contact with obstacles. Other energies, and those of states, see rounded positions.
     newton : Newton, optional
         How the equations are solved.
 

@@ -65,17 +65,17 @@ class GrahamJelenic(FixedStepIntegrator["GrahamJelenicMotion"]):
     dt : float
         Step in s.
     scheme : str, default "cayley-magnus-6"
-        A name of the table, or an abbreviation, which becomes the name.
+        Name or abbreviation of a scheme (docs/graham-jelenic.md).
     external : tuple of str, default ()
         The energies that act like loads, −∇φ along the step: contact, gravity, custom energies, whatever has no
         secant form.
     angle : {"body", "nodes"}, default "body"
-        How the angle of the schemes with an exact one is measured: about the principal axis of the rotation, or as
-        the mean of the nodes' own angles (eq. 6.19), which is exact for bodies in the plane of the rotation only.
+        Of schemes with an exact angle: about the principal axis of the rotation, or the mean of the nodes' angles (eq.
+        6.19), exact for bodies in the plane of the rotation only.
     interpolant : {"stable", "hermite"}, default "stable"
-        Where Cayley-Magnus schemes see the forces within a step: on Hermite's polynomial through what is known of both
-        ends, or on one whose odd part is of a lower degree. That is stable at any step; Hermite's is more accurate
-        where a step resolves all vibrations, and unstable above hω = 3 (`symplex.time.conserving.cayley_magnus`).
+        Of Cayley-Magnus schemes: Hermite's interpolant, more accurate where a step resolves all vibrations but
+        unstable above hω = 3, or one whose odd part is of lower degree, stable at any step
+        (`symplex.time.conserving.cayley_magnus`).
     iterations : int, default 200
         After which a step fails.
     linear : str, default "auto"

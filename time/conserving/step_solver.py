@@ -127,11 +127,6 @@ class StepSolver:
             A norm of g that may be round-off: where it is reached, the iteration ends when it no longer gets on.
         enough : float
             A norm at which it ends at once.
-
-        Raises
-        ------
-        StepFailed
-            If g does not become as small as the floor.
         """
         if self._changes.shape[1:] != start.shape:
             self._changes, self._effects = (np.zeros((DEPTH, *start.shape)) for _ in range(2))

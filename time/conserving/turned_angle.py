@@ -47,13 +47,7 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def stretch(theta: float) -> float:
-    """Return β = tan(½ θ)/(½ θ) (eq. 6.13).
-
-    Raises
-    ------
-    StepFailed
-        If θ is a half turn: then there is none.
-    """
+    """Return β = tan(½ θ)/(½ θ) (eq. 6.13)."""
     half = 0.5 * theta
     if np.pi - theta < _HALF_TURN:
         raise StepFailed(

@@ -54,12 +54,6 @@ class Multipliers:
         Number of conditions c.
     conditions : Conditions
         As compiled loops take them.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are no constraints, one refers to nodes that do not exist or to fixed ones only, or the mass is not
-        lumped.
     """
 
     def __init__(self, system: System, constraints: Mapping[str, Constraint], required_by: str):
@@ -197,13 +191,7 @@ class Multipliers:
         return self._back.failed
 
     def raise_problem(self) -> None:
-        """Raise what stopped the last loop.
-
-        Raises
-        ------
-        StepFailed
-            If a condition did.
-        """
+        """Raise what stopped the last loop."""
         self._back.raise_failure()
         kind, row = map(int, self.conditions.problem)
         if kind == loops.VIOLATED:
@@ -292,13 +280,7 @@ class Multipliers:
     # -- the matrix ---------------------------------------------------------------------------------------------
 
     def factorise(self, gradients: Array) -> None:
-        """Factorise G M⁻¹ Gᵀ.
-
-        Raises
-        ------
-        StepFailed
-            If it is singular.
-        """
+        """Factorise G M⁻¹ Gᵀ."""
         if not loops.factorise(self.conditions, gradients, gradients):
             self.raise_problem()
 
@@ -345,13 +327,6 @@ class Multipliers:
         """Check that the gradients at the positions q [n, dim] are linearly independent.
 
         By inverse iteration with G M⁻¹ Gᵀ, scaled to ones on the diagonal.
-
-        Raises
-        ------
-        InvalidSystem
-            If a gradient is zero.
-        RedundantConstraints
-            If some depend on others; the message names them.
         """
         gradients = self.empty_gradients()
         self.write_gradients(q, gradients)
@@ -385,13 +360,7 @@ class Multipliers:
         )
 
     def require_feasible(self, state: State, tangent: float) -> None:
-        """Check that a state satisfies the constraints, its velocities to a part ``tangent`` of their size.
-
-        Raises
-        ------
-        InfeasibleStart
-            If it does not.
-        """
+        """Check that a state satisfies the constraints, its velocities to a part ``tangent`` of their size."""
         gradients, values, norms = self.empty_gradients(), np.zeros(self.size), np.zeros(self.size)
         self.take_time(state.t)
         self.write_values(state.q, values)

@@ -63,11 +63,6 @@ class ConstrainedIntegrator(FixedStepIntegrator[FixedMotion]):
         Above 0 velocity Verlet is that of the modified potential of Zhang and Skeel, see
         `symplex.time.variational.zhang_skeel_force.ModifiedForce`: with β ≥ ¼ stiff energies do not limit the step,
         for one linear solution each. Properties stay as they are; energies need third derivatives.
-
-    Raises
-    ------
-    ValueError
-        If the step is not positive, or beta negative.
     """
 
     dt: Annotated[float, positive("s")]
@@ -225,15 +220,7 @@ class ConstrainedMotion(FixedStepMotion):
         return arrays | ({"force": self._rooms[FORCE]} if self._moving else {})
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take positions and velocities [n, dim] of the start, and find all else that moves.
-
-        Raises
-        ------
-        RedundantConstraints
-            If constraints depend on each other.
-        InfeasibleStart
-            If the state does not satisfy them; see `symplex.time.constraints.multipliers.project`.
-        """
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
         super().begin(q, v)
         self._set.take_time(self.t)
         self._set.require_independent(q)

@@ -21,15 +21,7 @@ from symplex.time.rigid_rotation import (
 
 
 def aligned(system: System, arm: Array, omega: Array, tilt: float) -> Array:
-    """Return the arms [n, dim] turned so that the principal axis that is nearest is ω.
-
-    Raises
-    ------
-    InvalidSystem
-        If the body has no extent across the axis.
-    NoEquilibrium
-        If that takes more than an angle.
-    """
+    """Return the arms [n, dim] turned so that the principal axis that is nearest is ω."""
     axis, _ = axis_of(omega)
     if np.linalg.norm(np.cross(axis, in_space(arm)), axis=1).max() <= IN_LINE * np.linalg.norm(arm, axis=1).max():
         raise InvalidSystem("all nodes are on the axis of rotation: nothing turns.")

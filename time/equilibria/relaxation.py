@@ -50,11 +50,6 @@ def relaxed(balance: StaticBalance, q: Array, part: float, solver: NewtonSolver 
     part : float
         Of the way of supports that they have gone there.
     solver : NewtonSolver or FramedSolver
-
-    Raises
-    ------
-    NoEquilibrium
-        If it moves away, or comes to no rest.
     """
     system = balance.system
     balance.begin(q, 1.0)

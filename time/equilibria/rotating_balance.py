@@ -87,13 +87,7 @@ class RotatingBalance:
         out += self.system.mass_values[:, None, None] * (added + held * around)
 
     def require(self, dq: Array) -> None:
-        """Check that forces balance, and that the increment does not lead far.
-
-        Raises
-        ------
-        StepFailed
-            If not.
-        """
+        """Check that forces balance, and that the increment does not lead far."""
         radius = np.linalg.norm(self._q - self._centre, axis=1).max()
         moved = np.linalg.norm(dq, axis=1).max()
         if moved > _LONGEST * radius:

@@ -38,8 +38,7 @@ class ForceStepping(Summarized, Integrator):
     grid : float or float64 [dim] or [n, dim]
         Grid size h in m, for all coordinates, for each direction or for each coordinate.
     seed : int, default 0
-        Seed of the lattice offset. The offset is drawn at random for every coordinate, so that no initial
-        position lies on a lattice plane (a non-transversal start).
+        Seed of the random lattice offset of every coordinate, which keeps initial positions off lattice planes.
     offset : float64 [n, dim] or "random", optional
         The lattice offset in units of the grid size; default: random where not mirrored, otherwise 0.
     mirrored : bool or tuple of bool, one for each direction; default False

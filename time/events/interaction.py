@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symplex.base.sparse import sp
 from symplex.errors import InvalidSystem
 from symplex.fem.energies.energy import Array, Energy, IntArray, LatticeFunctions
 from symplex.time.events.huge_pages import moved
@@ -16,6 +15,7 @@ from symplex.time.events.lattice_lanes import LANES
 
 STAR, HELD = range(2)  # columns of Interactions.node
 NOWHERE = 2**16 - 1
+_PAIRS = 2**22  # of nodes, that are sorted at a time
 
 
 class Interactions(NamedTuple):
@@ -66,13 +66,7 @@ class Interactions(NamedTuple):
 def lattice_functions(
     energies: Mapping[str, Energy], dim: int, axes: Array | None = None
 ) -> dict[str, LatticeFunctions]:
-    """Return the local functions of all energies, in rotated axes [dim, dim] if given.
-
-    Raises
-    ------
-    InvalidSystem
-        If those of an energy do not fit its stencils in this dimension of space.
-    """
+    """Return the local functions of all energies, in rotated axes [dim, dim] if given."""
     found = {}
     for name, energy in energies.items():
         functions = energy.lattice_functions(np.eye(dim) if axes is None else axes)
@@ -138,16 +132,18 @@ def interactions(n_nodes: int, stencils: list[IntArray], functions: list[Lattice
 
 def _stars(n_nodes: int, width: NDArray, members: NDArray) -> tuple[NDArray, NDArray, tuple[NDArray, NDArray]]:
     """Return row pointers and nodes of all stars, and where each pair first · n + second, ascending, is in them."""
-    stencil_of = np.repeat(np.arange(len(width)), width)
-    holds = sp.csr_array((np.ones(len(members), np.int32), (members, stencil_of)), shape=(n_nodes, len(width)))
-    pattern = sp.csr_array(holds @ holds.T + sp.eye_array(n_nodes))
-    pattern.sort_indices()
-    ptr, second = pattern.indptr, pattern.indices.astype(np.int64)
-    first = np.repeat(np.arange(n_nodes, dtype=np.int64), np.diff(ptr))
+    begin, pairs = np.cumsum(width) - width, [np.arange(n_nodes) * (n_nodes + 1)]
+    for k in np.unique(width):
+        nodes = members[begin[width == k, None] + np.arange(k)].astype(np.int64)
+        for some in np.array_split(nodes, 1 + nodes.size * int(k) // _PAIRS):
+            pairs.append(np.unique(some[:, :, None] * n_nodes + some[:, None]))
+    pair = np.unique(np.concatenate(pairs))
+    first, second = np.divmod(pair, n_nodes)
+    ptr = np.searchsorted(first, np.arange(n_nodes + 1)).astype(np.int32)
     order = np.lexsort((second, second != first, first))  # each node itself comes first
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return ptr, second[order], (first * n_nodes + second, place)
+    return ptr, second[order], (pair, place)
 
 
 def _joined(parts: list[NDArray]) -> NDArray:

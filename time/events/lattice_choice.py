@@ -14,14 +14,7 @@ from symplex.fem.system import System
 def require_lattice(
     grid: ArrayLike, offset: ArrayLike | str | None, axes: ArrayLike | None, mirrored: bool | tuple[bool, ...]
 ) -> None:
-    """Refuse parameters of `symplex.time.events.force_stepping.ForceStepping` that are of no lattice.
-
-    Raises
-    ------
-    ValueError
-        If the grid size is not positive, the offset not finite, axes are no orthogonal unit vectors, or the mirroring
-        is given by anything but True and False.
-    """
+    """Refuse parameters of `symplex.time.events.force_stepping.ForceStepping` that are of no lattice."""
     sizes = _numbers("grid size", grid)
     if not (sizes.size and np.all(np.isfinite(sizes)) and np.all(sizes > 0)):
         raise ValueError(f"the grid size of force-stepping must be positive and finite; it is {described(grid)} m.")
@@ -48,13 +41,7 @@ def _numbers(name: str, values: ArrayLike | None) -> Array:
 
 
 def spread(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
-    """Return one value for each coordinate [n, dim].
-
-    Raises
-    ------
-    InvalidSystem
-        If there are others than one, one for each direction or one for each coordinate.
-    """
+    """Return one value for each coordinate [n, dim]."""
     array = _numbers(name, values)
     try:
         return np.broadcast_to(array, shape)
@@ -66,13 +53,7 @@ def spread(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
 
 
 def require_axes(system: System, axes: Array) -> None:
-    """Refuse axes that a system cannot have.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are not as many as directions, or only some components of a node are fixed.
-    """
+    """Refuse axes that a system cannot have."""
     if axes.shape != (system.dim, system.dim):
         raise InvalidSystem(f"the axes of force-stepping have shape {axes.shape}, expected {(system.dim,) * 2}.")
     partly = np.flatnonzero(system.fixed.any(axis=1) & ~system.fixed.all(axis=1))

@@ -85,7 +85,7 @@ def lattice_energy(nodes, value, parameters, lattice, z):
     for stencil in range(len(nodes)):
         for k in range(size):
             i = nodes[stencil, k // dim] * dim + k % dim
-            cell = 2.0 * np.round(0.5 * z[i]) if lattice.mirrored[i] else np.floor(z[i])
+            cell = 2.0 * np.rint(0.5 * z[i]) if lattice.mirrored[i] else np.floor(z[i])
             local[k] = lattice.spacing[i] * (cell + lattice.offset[i])
             step[k] = -lattice.spacing[i] if z[i] < cell else lattice.spacing[i]
             fraction[k] = abs(z[i] - cell)

@@ -67,27 +67,14 @@ class ForceSteppingMotion(Motion):
     # -- Motion ---------------------------------------------------------------------------------------------
 
     def advance(self, t: float) -> State:
-        """Move to the time t in s and return the state there, on the parabola that is current then.
-
-        Raises
-        ------
-        StepFailed
-            If the energy is infinite at a vertex of the simplex just entered (an element would invert), or if
-            events pile up at one time.
-        """
+        """Move to the time t in s and return the state there, on the parabola that is current then."""
         self.approach(t, np.inf)
         state = self._state(t)
         self.system.update_neighbours(state.q)  # for those who look at its energies there
         return state
 
     def approach(self, t: float, seconds: float) -> bool:
-        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         require_time("ForceStepping", t, self._t)
         start = perf_counter()
         for _ in self._process_events(t):
@@ -166,13 +153,7 @@ class ForceSteppingMotion(Motion):
         return self._from_axes(lattice_slopes(energy, self._lattice, z, self._from_axes))
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
-
-        Raises
-        ------
-        StepFailed
-            If the motion has stopped.
-        """
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
         if self._stopped:
             raise StepFailed(self._stopped)
         arrays = self._identity() | self._arrays()
@@ -184,11 +165,6 @@ class ForceSteppingMotion(Motion):
         """Move to the time t in s and return all parabolas on the way: the motion itself, exactly.
 
         It takes some 100 bytes of memory for each event; follow long motions in intervals.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
         """
         start, count = self._t, self._tracks.count
         first = int(count[layout.INTEGER_EVENTS] + count[layout.PAIR_EVENTS])

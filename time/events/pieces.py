@@ -81,13 +81,7 @@ class Pieces:
         return np.flatnonzero(self.dof == dof)
 
     def at(self, times: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations [..., n, dim] at times [...] in s within [t0, t1].
-
-        Raises
-        ------
-        ValueError
-            If a time is outside.
-        """
+        """Return positions, velocities and accelerations [..., n, dim] at times [...] in s within [t0, t1]."""
         times = np.asarray(times, float)
         if times.size and not (times.min() >= self.t0 and times.max() <= self.t1):
             raise ValueError(

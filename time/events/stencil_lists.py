@@ -57,11 +57,6 @@ class StencilLists:
         The positions in m that lists are of.
     searches : int64 []
         How often they were found.
-
-    Raises
-    ------
-    InvalidSystem
-        If the grid is too coarse for an energy of what must not pass through each other.
     """
 
     def __init__(self, system: System, axes: Array | None, spacing: Array):

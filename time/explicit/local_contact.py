@@ -49,13 +49,7 @@ class ChangingStencils:
         copy_rows(q, self._places, self._before, self._nodes)
 
     def add_gradient(self, q: Array, out: Array) -> None:
-        """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim].
-
-        Raises
-        ------
-        StepFailed
-            If something has passed through on the straight way from the last positions, or it is not finite.
-        """
+        """Add the gradient in N at the nodal positions q [l, dim] to out [l, dim]."""
         copy_rows(q, self._places, self._q, self._nodes)
         if what := contact_of(self._energy).find_penetration(self._before, self._q):
             raise StepFailed(f"{what}. Try a smaller step, or a stiffer contact.")

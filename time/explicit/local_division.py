@@ -104,13 +104,7 @@ class Level:
                 part.begin(q[self.nodes])
 
     def refresh(self, q: Array) -> None:
-        """Set the gradient to that at the nodal positions q [n, dim], in the order of nodes.
-
-        Raises
-        ------
-        StepFailed
-            If it is not finite.
-        """
+        """Set the gradient to that at the nodal positions q [n, dim], in the order of nodes."""
         at, gradient = q[self.nodes], self.gradient
         gradient[...] = self.constant
         for part in self._parts:

@@ -50,13 +50,6 @@ def levels_of(system: System, q: Array, rates: Rates, dt: float, layers: int, gi
     A stencil has the level of the fastest of its nodes, or that of a stencil so many layers away less one. The bound
     between each two levels is moved until the largest frequency of all stencils up to the lower one is as far from the
     stability limit of its step as required.
-
-    Raises
-    ------
-    UnstableStep
-        If given levels are too low.
-    InvalidSystem
-        If given levels are no levels of stencils.
     """
     fixed = {name: _given(name, energy, given[name], q) for name, energy in system.energies.items() if name in given}
     highest = max(int(one.max(initial=0)) for one in (*fixed.values(), np.zeros(1)))
@@ -219,13 +212,7 @@ def _raise_nodes(energy: Energy, levels: NDArray[np.uint8], at: NDArray[np.uint8
 
 
 def _given(name: str, energy: Energy, given: Given, q: Array) -> NDArray[np.uint8]:
-    """Return the levels [m] that are given for an energy, or [1] where one level is for all.
-
-    Raises
-    ------
-    InvalidSystem
-        If they are none.
-    """
+    """Return the levels [m] that are given for an energy, or [1] where one level is for all."""
     found = np.asarray(given(q[energy.nodes]) if callable(given) else given)
     whole = found.dtype.kind in "iu" and found.min(initial=0) >= 0 and found.max(initial=0) <= MOST
     if not whole or found.shape not in ((), (len(energy.nodes),)):

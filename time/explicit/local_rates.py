@@ -65,13 +65,7 @@ class Rates:
 
 
 def rates_of(system: System, q: Array, v: Array, safety: Safety) -> Rates:
-    """Return the steps that a system and its nodes ask for at the positions q and velocities v [n, dim].
-
-    Raises
-    ------
-    InvalidSystem, StepFailed
-        As `largest_frequency`.
-    """
+    """Return the steps that a system and its nodes ask for at the positions q and velocities v [n, dim]."""
     mass = system.lumped_mass("local time steps")
     system.update_neighbours(q)
     own = nodal_frequencies(system, list(steady(system).values()), q)

@@ -47,17 +47,15 @@ class Multirate(FixedStepIntegrator["MultirateMotion"]):
     Parameters
     ----------
     dt : float or "auto"
-        The largest step in s, and the grid of times at which there are states; ``"auto"`` takes that which costs
-        least: on meshes of nearly equal elements that of one level for all, which is explicit Newmark. Half of it alone
-        leaves elements above level 0 their steps, as their levels are one lower: halve ``safety`` with it for a quarter
-        of the error.
+        The largest step in s, and the grid of times at which there are states; ``"auto"`` takes the cheapest. Halve
+        ``safety`` with it for a quarter of the error.
     levels : int, default 10
         How many times dt may be halved.
     layers : int, default 2
-        How many layers of stencils around those of a level have the level below it at least, before others begin.
+        Layers of stencils around those of a level that have at least the level below it.
     safety : float, default 0.6
-        Steps as parts of their stability limits, at most 0.63: above, swings of one level may be in resonance with the
-        kicks of the level below (docs/local-steps.md). One level for all may be at 4/3 of it.
+        Fraction of the stability limit per level, at most 0.63: above, levels may be in resonance
+        (docs/local-steps.md). One level for all may be at 4/3 of it.
     contact_safety : float, default 0.2
         As for `Newmark`.
     given : mapping of str to int, sequence of int, or callable, optional

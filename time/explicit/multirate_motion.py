@@ -97,13 +97,7 @@ class MultirateMotion(FixedStepMotion):
         self._a[...] = a
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays to those of a checkpoint.
-
-        Raises
-        ------
-        InvalidSystem
-            If it is of another method or system.
-        """
+        """Set the arrays to those of a checkpoint."""
         super().restore(checkpoint)
         self._division = None
 

@@ -71,24 +71,20 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     ----------
     dt : float or "auto"
         Step in s; ``"auto"``, for the explicit member, takes ``safety`` times the stability limit at the start, or
-        less to resolve contact. Where a metal flows until its elements are thin, steps of any dt are divided as the
-        limit decreases.
+        less to resolve contact. Steps are divided where metals flow until elements are thin.
     beta, gamma : float
         β ≥ 0 and γ ≥ ½; with β = 0 only γ = ½.
     safety : float, default 0.8
         For ``dt="auto"``: the frequencies of a body grow when it is compressed.
     contact_safety : float, default 0.2
-        For ``dt="auto"`` with penalty contact: the same for one node on the contact's stiffness. A node should bounce
-        in some eight steps: just below the limit the motion is stable, but a hard impact errs in energy (at 0.8 by
-        10 to 40 per cent in the oblique impact of Gonzalez, Schmidt and Ortiz, at 0.2 by 0.05 to 0.2 per cent). Between
-        bodies, where both give way, 2.5 times that (`ContactEnergy.resolved_share`).
+        For ``dt="auto"`` with penalty contact: fraction of the limit of one node on the contact stiffness. At 0.8 a
+        hard impact errs in energy by 10 to 40 per cent, at 0.2 by 0.05 to 0.2. Between bodies 2.5 times that
+        (`ContactEnergy.resolved_share`).
     contact_steps : int or "auto", default 1
-        Into how many parts of equal size a step of the explicit member is divided for contact between bodies and the
-        elements around it, from when they come within the distance at which contact acts until nothing is near;
-        ``"auto"``: as many as the pairs that act ask for, so that a part times a bound of their frequency is at most
-        four times ``contact_safety``, and never fewer than before while contact lasts. Steps are as long as bodies
-        that are apart allow, some ten times as long. With friction, moving supports or parts with history all elements
-        take the parts while bodies meet; where that changes, energy may jump by what it oscillates by.
+        Parts into which explicit steps are divided for contact between bodies and the elements around it, while bodies
+        are near; ``"auto"``: as many as active pairs need (a part times a bound of their frequency is at most four
+        times ``contact_safety``), never fewer while contact lasts. Steps are some ten times as long. With friction,
+        moving supports or parts with history all elements take the parts; energy may jump where that begins and ends.
     newton : Newton, optional
         How the equations of the implicit members are solved.
 
@@ -189,23 +185,10 @@ class Newmark(FixedStepIntegrator["NewmarkMotion | ImplicitMotion | RattleMotion
     def _resolved(self, system: System, state: State) -> Newmark:
         return self._divided(system, state) if self._divides(system) else self
 
-    def start(self, system: System, state: State) -> NewmarkMotion | ImplicitMotion | RattleMotion:
-        """Return the motion that begins at the positions and velocities of a state; those of supports are as given.
-
-        Raises
-        ------
-        UnstableStep
-            If dt is above a stability limit.
-        InvalidSystem
-            If the system has what the method does not take, or an energy lacks what it needs.
-        StepFailed
-            If no step can be chosen, or something is not finite.
-        """
-        motion = super().start(system, state)
-        if self._divides(system):
+    def _set_off(self, motion: NewmarkMotion | ImplicitMotion | RattleMotion) -> None:
+        if self._divides(motion.system):
             assert isinstance(motion, NewmarkMotion), "others divide no steps"
             motion.divide_by_contact()
-        return motion
 
     def restart(self, system: System, state: State, dt: float) -> NewmarkMotion | ImplicitMotion | RattleMotion | None:
         """Return the motion that begins at a state on the way of another one, with a shorter step in s than that.
@@ -380,13 +363,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._touched[:, 0] > 0.0
 
     def restore(self, checkpoint: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays to those of a checkpoint.
-
-        Raises
-        ------
-        InvalidSystem
-            If it is of another method or system.
-        """
+        """Set the arrays to those of a checkpoint."""
         super().restore(checkpoint)
         self._level = None
 
@@ -552,13 +529,7 @@ class NewmarkMotion(FixedStepMotion):
         return self._loop(n, Steps.one(self.t0, self.dt)._replace(n=self.n), tuple(joined))
 
     def record(self, positions: Array, accelerations: Array) -> None:
-        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay.
-
-        Raises
-        ------
-        StepFailed
-            If a step cannot be taken.
-        """
+        """Take s steps, and write what there is after each [s, n, dim]; of a system whose stencils stay."""
         at_once = 1 if self._moving or self._internal or self._loads is None else self._at_once
         done, self._broken = 0, True
         while done < len(positions):

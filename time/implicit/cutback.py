@@ -20,11 +20,6 @@ def with_cutbacks(attempt: Callable[[float, float], None], t: float, h: float, h
     t, h : float
     halvings : int
         How often a part may be halved; 0: it is one step.
-
-    Raises
-    ------
-    StepFailed
-        If a part of h/2^halvings fails, or 1000 attempts have not been enough.
     """
     if halvings == 0:
         attempt(t, h)

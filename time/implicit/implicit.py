@@ -93,13 +93,7 @@ class ImplicitMotion(FixedStepMotion):
         self.symmetric = symmetric
 
     def begin(self, q: Array, v: Array) -> None:
-        """Take positions and velocities [n, dim] of the start, and find all else that moves.
-
-        Raises
-        ------
-        InfeasibleStart
-            If joints are open there.
-        """
+        """Take positions and velocities [n, dim] of the start, and find all else that moves."""
         if self.system.joints:
             self.system.joints.at(self.t).require_closed(self.system, q, v, self.name.removesuffix("Motion"))
         super().begin(q, v)
@@ -412,11 +406,6 @@ class ImplicitIntegrator(FixedStepIntegrator[ImplicitMotion]):
         Step in s.
     newton : Newton, optional
         How the equations are solved.
-
-    Raises
-    ------
-    ValueError
-        If the step is not positive.
     """
 
     dt: Annotated[float, positive("s")]

@@ -152,11 +152,6 @@ def solve_increment(equations: Equations, size: int) -> Array:
     falls, or the next correction that the same matrix would give (Deuflhard's natural monotonicity test), and where
     the equations are not defined. The equations must become r = x as the step goes to zero; then det ∂r/∂x > 0 as far
     as the root is continued from there, and another sign shows a root of another branch, behind a fold.
-
-    Raises
-    ------
-    StepFailed
-        If no root is found.
     """
     x = np.zeros(size)
     residual, jacobian, scale = equations(x)

@@ -313,13 +313,7 @@ class SphericalPendulum:
 
 
 def axial(pendulum: SphericalPendulum) -> AxialPotential:
-    """Return the axial potential of a pendulum.
-
-    Raises
-    ------
-    InvalidSystem
-        If it has another one.
-    """
+    """Return the axial potential of a pendulum."""
     if not isinstance(pendulum.potential, AxialPotential):
         raise InvalidSystem(
             f"an AxialPotential is needed, which depends on the height along one axis; "

@@ -61,13 +61,6 @@ class SphereMethod(ManifoldMethod[SphericalPendulum, SphereState]):
         """Return the state after a step of dt in s, which may be negative.
 
         The only unknown is d = q1 − q0, for π1 follows from it:  d + (h/I) κ n × (π0 − ½ h n × G) = 0.
-
-        Raises
-        ------
-        StepFailed
-            If there is none to be found.
-        InvalidSystem
-            If π is not normal to q.
         """
         system.require_no_momentum_about(state.q, "its link", state)
         q0, pi0, rate = state.q, state.pi, dt / system.inertia

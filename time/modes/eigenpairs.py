@@ -28,24 +28,21 @@ class _NotDefinite(Exception):
     """There are ω² below the shift."""
 
 
-def lowest(motions: SmallMotions, n: int, solver: LinearOfModes) -> tuple[Array, Array]:
-    """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, dim] with uᵀ M u = 1.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are not so many.
-    NoEquilibrium
-        If they are not found.
-    """
-    free, moving = motions.free, motions.n_moving
+def require_modes(n: int, moving: int) -> None:
+    """Refuse a number of modes that there are not, given how many coordinates move."""
     if not moving:
-        raise InvalidSystem("natural_modes: no free coordinate has mass, so there are no modes. Let some be free.")
+        raise InvalidSystem("no free coordinate has mass, so there are no natural modes. Let some be free.")
     if not 1 <= n <= moving:
         raise InvalidSystem(
-            f"natural_modes: n is {n}, must be from 1 to {moving}, the number of free coordinates"
-            f"{' with mass' if moving < len(free) else ''}."
+            f"the number of natural modes must be from 1 to {moving}, the number of free coordinates with mass, got "
+            f"{n}. Ask for fewer."
         )
+
+
+def lowest(motions: SmallMotions, n: int, solver: LinearOfModes) -> tuple[Array, Array]:
+    """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, dim] with uᵀ M u = 1."""
+    free, moving = motions.free, motions.n_moving
+    require_modes(n, moving)
     if solver == "dense" or len(free) <= max(_DENSE, 2 * n + 2):
         return _all_at_once(motions, n)
     return _ritz(motions, _by_lanczos(motions, n, solver))

@@ -10,8 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from symplex.base.sparse import sp
-from symplex.errors import InvalidSystem, NoEquilibrium
+from symplex.errors import NoEquilibrium
 from symplex.fem.assembly.pattern import Array
+from symplex.time.modes.eigenpairs import require_modes
 from symplex.time.modes.linear_equations import LinearEquations
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.solvers.nodal_coordinates import NodalCoordinates
@@ -119,10 +120,7 @@ class FramedMotions:
 
     def lowest(self, n: int) -> tuple[Array, Array]:
         """Return the n lowest ω² [n] in 1/s², ascending, and their shapes [n, nodes, 3] with uᵀ M u = 1."""
-        if not 1 <= n <= self.n_moving:
-            raise InvalidSystem(
-                f"natural_modes: n must be from 1 to {self.n_moving}, how many coordinates are free, got {n}."
-            )
+        require_modes(n, self.n_moving)
         squares, vectors = self._pairs(n)
         return squares, self.equations.nodal(vectors).reshape(-1, *self._motions.q.shape)
 

@@ -75,13 +75,7 @@ class LinearEquations:
         return 1.0 / np.where(norms > 0.0, norms, 1.0)
 
     def solver(self, D: sp.csr_array) -> Callable[..., Any]:
-        """Return the solution y of D y + Gᵀμ = f, G y = g as a function of f [k] or [k, m], and of g, by default zero.
-
-        Raises
-        ------
-        RuntimeError
-            If the matrix is singular.
-        """
+        """Return the solution y of D y + Gᵀμ = f, G y = g as a function of f [k] or [k, m] and g, by default zero."""
         from scipy.sparse.linalg import splu
 
         k, c = self.size, len(self._scale)

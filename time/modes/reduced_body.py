@@ -239,13 +239,7 @@ class ReducedBody:
 
 
 def files_of(path: Path, suffixes: Sequence[str], overwrite: bool) -> dict[Path, str]:
-    """Return the files that a body is saved in, and which matrix each has where K and M have their own.
-
-    Raises
-    ------
-    OutputError
-        If the name has another ending, or a file is there that is not to be replaced.
-    """
+    """Return the files that a body is saved in, and which matrix each has where K and M have their own."""
     if path.suffix not in suffixes:
         raise OutputError(f"{path}: a reduced body is written as {', '.join(suffixes[:-1])} or {suffixes[-1]}.")
     files = {path.with_name(f"{path.stem}-{one}.mtx"): one for one in "KM"} if path.suffix == ".mtx" else {path: ""}

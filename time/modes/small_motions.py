@@ -39,11 +39,6 @@ class SmallMotions:
         The time in s.
     stiffness : float64 [nnz, dim, dim]
         Blocks of K in N/m on the system's pattern, supports not yet taken out.
-
-    Raises
-    ------
-    InvalidSystem
-        If the state is not one of the system, or the stiffness is not finite.
     """
 
     def __init__(self, system: System, state: State):

@@ -121,13 +121,7 @@ def combined(values: ArrayLike, frequencies: ArrayLike, ratios: ArrayLike, rule:
 
 
 def ratios_of(who: str, ratios: ArrayLike, k: int) -> Array:
-    """Return ratios of critical damping [k], given one of all modes or one of each.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are others, or one is negative or not finite.
-    """
+    """Return ratios of critical damping [k], given one of all modes or one of each."""
     zeta = np.asarray(ratios, dtype=float)
     if zeta.shape not in ((), (k,)):
         raise InvalidSystem(f"{who}: ratios have shape {zeta.shape} for {k} modes; give one, or one for each.")

@@ -103,11 +103,6 @@ class JacobiEnergy(ContactEnergy):
     energy : Energy
         Of the particles; in each of its stencils the same after any translation.
     coordinates : JacobiCoordinates
-
-    Raises
-    ------
-    InvalidSystem
-        If the energy has stencils of one node: translations change those.
     """
 
     def __init__(self, energy: Energy, coordinates: JacobiCoordinates):
@@ -142,13 +137,7 @@ class JacobiEnergy(ContactEnergy):
         return self._pulled_back(forms.DISCRETE_HESSIAN, x0, x1)
 
     def third(self, x: Array, a: Array) -> Array:
-        """Return ∇³V'[a, a] [m, N − 1, dim], that of the particles pulled back.
-
-        Raises
-        ------
-        InvalidSystem
-            If the energy of the particles has none.
-        """
+        """Return ∇³V'[a, a] [m, N − 1, dim], that of the particles pulled back."""
         return self._pulled_back(forms.THIRD, x, a)
 
     def contact_stiffness_bound(self, n_nodes: int) -> Array:

@@ -145,24 +145,12 @@ class JacobiMotion(Motion):
         self._centre = centre
 
     def advance(self, t: float) -> State:
-        """Move to the time t in s and return the state of all particles there.
-
-        Raises
-        ------
-        StepFailed
-            As the integrator.
-        """
+        """Move to the time t in s and return the state of all particles there."""
         state, centre, particles = self.inner.advance(t), self._centre, self.coordinates.particles
         return State(state.t, particles(state.q, centre.at(state.t)), particles(state.v, centre.v), particles(state.a))
 
     def approach(self, t: float, seconds: float) -> bool:
-        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As the integrator.
-        """
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         return self.inner.approach(t, seconds)
 
     def statistics(self) -> dict[str, float]:
@@ -175,13 +163,7 @@ class JacobiMotion(Motion):
         return self._centre.totals(self.system.energies_of(state), self.inner, relative, mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
-
-        Raises
-        ------
-        StepFailed
-            As the integrator.
-        """
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
         return self.inner.checkpoint() | self._centre.checkpoint()
 
 

@@ -174,13 +174,7 @@ class PolarMotion(Motion):
     # -- Motion ---------------------------------------------------------------------------------------------
 
     def advance(self, t: float) -> State:
-        """Move to the time t in s and return the state of both bodies there.
-
-        Raises
-        ------
-        StepFailed
-            If the distance comes to 0, the lattice being too coarse for the angular momentum; or as the integrator.
-        """
+        """Move to the time t in s and return the state of both bodies there."""
         self.approach(t, np.inf)
         state = self.inner.advance(t)
         r, rate, acceleration = (float(x[1, 0]) for x in (state.q, state.v, state.a))
@@ -195,13 +189,7 @@ class PolarMotion(Motion):
         )
 
     def approach(self, t: float, seconds: float) -> bool:
-        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         self._refuse_stopped()
         if not self._rate:
             return self.inner.approach(t, seconds)
@@ -238,13 +226,7 @@ class PolarMotion(Motion):
         return self._centre.totals(self.system.energies_of(state), self.inner, radial, self._bodies.total_mass)
 
     def checkpoint(self) -> dict[str, np.ndarray]:
-        """Return all that is needed to go on bit-identically, as a flat mapping of arrays.
-
-        Raises
-        ------
-        StepFailed
-            If the motion has stopped; or as the integrator.
-        """
+        """Return all that is needed to go on bit-identically, as a flat mapping of arrays."""
         self._refuse_stopped()
         frame = {"polar_axes": self._frame.axes.copy(), "polar_momentum": np.array(self.angular_momentum)}
         angle = {"polar_t": np.array(self._t), "polar_piece": self._piece.copy(), "polar_total": self._total.copy()}

@@ -69,13 +69,7 @@ class AutomaticSolver(LinearSolver):
         return self._matrix[1] and self._factors().definite
 
     def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|."""
         if self._direct:
             return self._solve_directly(b, tolerance)
         if self._worth(int(self._per_fall * log(1.0 / tolerance)) if tolerance > 0.0 else 0):

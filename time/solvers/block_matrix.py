@@ -239,7 +239,9 @@ def _is_symmetric(indptr, indices, transposed, blocks, tolerance):
     for a in range(n):
         for s in range(indptr[a], indptr[a + 1]):
             if indices[s] == a:
-                size[a] = np.abs(blocks[s]).max()
+                for i in range(dim):
+                    for j in range(dim):
+                        size[a] = max(size[a], abs(blocks[s, i, j]))
     for a in range(n):
         for s in range(indptr[a], indptr[a + 1]):
             b, t = indices[s], transposed[s]

@@ -49,13 +49,7 @@ class DefiniteSolver:
         self._solver = _solver(self._linear, self._pattern, dim)
 
     def update(self, q: Array, s: float) -> None:
-        """Take the matrix at the positions q [n, dim] in m with the factor s in s².
-
-        Raises
-        ------
-        StepFailed
-            If it is not positive definite.
-        """
+        """Take the matrix at the positions q [n, dim] in m with the factor s in s²."""
         if self._system.pattern is not self._pattern:
             self._follow_pattern()
         system, blocks = self._system, self._blocks
@@ -70,13 +64,7 @@ class DefiniteSolver:
             raise self._indefinite()
 
     def solve(self, b: Array) -> Array:
-        """Return x [n, dim].
-
-        Raises
-        ------
-        StepFailed
-            If the matrix turns out not to be positive definite, or iterations fail.
-        """
+        """Return x [n, dim]."""
         x = self._solver.solve(b, 0.0)
         if not self._solver.definite or self._system.dot(b, x) < 0.0:
             raise self._indefinite()

@@ -153,13 +153,7 @@ class KrylovSolver(LinearSolver):
         return self._definite
 
     def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be."""
         x = self.attempt(b, tolerance)
         if x is None:
             raise self.failure(tolerance)

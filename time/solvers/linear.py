@@ -18,13 +18,7 @@ _SPARSE = 2000  # unknowns up to which sparse factors are as fast as iterations
 
 
 def require_solver(kind: Linear) -> None:
-    """Check that the library of a solver is installed.
-
-    Raises
-    ------
-    MissingPackage
-        If it is not.
-    """
+    """Check that the library of a solver is installed."""
     if kind == "petsc":
         from symplex.time.solvers.petsc import petsc
 

@@ -57,11 +57,6 @@ class LinearSolver(ABC):
         The positions [n, dim] in m, those of the nodes on which the forces of the matrix act, are for solvers that know
         rigid motions. The forces of discrete gradients act at the middle and change with the end, which is then given
         as well, for solvers that turn columns back (`symplex.time.solvers.turned`).
-
-        Raises
-        ------
-        StepFailed
-            If it is singular.
         """
 
     @property
@@ -71,10 +66,4 @@ class LinearSolver(ABC):
 
     @abstractmethod
     def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|; direct solvers are as exact as they can.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|; direct solvers are as exact as they can."""

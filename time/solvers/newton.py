@@ -50,22 +50,17 @@ class Newton:
     Parameters
     ----------
     iterations : int, default 50
-        Corrections after which a step fails, unless they converge quadratically: the last one by a factor of 1000. Four
-        or five are usual.
+        Newton iterations after which a step fails, unless they converge quadratically. Four or five are usual.
     linear : str, default "auto"
-        The linear solver: ``"dense"`` or ``"sparse"``, both direct; ``"krylov"``: conjugate gradients or BiCGStab with
-        incomplete factors and a coarse space; ``"petsc"`` (needs petsc4py): conjugate gradients with multigrid, or
-        BiCGStab with incomplete factors; or ``"auto"`` by what each would cost, with the steps of small
-        trusses and the like in one compiled loop (`symplex.time.solvers.compiled_newton`).
+        The linear solver: direct ``"dense"`` or ``"sparse"``; iterative ``"krylov"``, or
+        ``"petsc"`` (needs petsc4py); ``"auto"`` by cost, with small systems in one compiled loop.
     halvings : int, optional
-        How often a step that fails may be halved; default: 6 where bodies must not pass through each other, else 0. Its
-        parts are then steps of the method of their own. They keep what
-        the method keeps in each step; but with steps of different sizes it is no longer symmetric, nor bounded in
-        energy where it was so by being symplectic. How many were halved is among the statistics.
+        Cutbacks: how often a failed step may be halved; default: 6 where bodies must not pass through each other, else
+        0. The parts conserve what the method conserves in each step, but steps of different sizes are not symmetric,
+        and energy is not bounded by symplecticity.
     tolerance : float, default 0
-        A residual that is smaller than this part of the first one of a step counts as solved, as well as one at the
-        level of round-off. With 0 steps are solved to round-off, as conservation needs: what is left of a residual is
-        left of energy and momenta. Small systems in compiled loops are always solved to round-off.
+        Residual, relative to the first one of a step, that counts as solved; with 0 steps are solved to round-off, as
+        conservation requires. Small systems in compiled loops are always solved to round-off.
 
     Raises
     ------
@@ -242,11 +237,6 @@ class NewtonSolver:
             Whether to look for the root that small steps lead to if none is found, or one that they cannot lead to: a
             symmetric matrix is positive for small steps, and as long as their root can be followed. Where that is not
             as far as to this step, what was found is kept.
-
-        Raises
-        ------
-        StepFailed
-            If there is none to be found.
         """
         self._follow_pattern()
         self._linear.begin()

@@ -380,11 +380,6 @@ class FramedSolver:
         """Find the increment from the positions q0 [n, 3], and return the number of corrections it took.
 
         Roots are not followed.
-
-        Raises
-        ------
-        StepFailed
-            If there is none to be found, or supports do not move a frame as a rigid body.
         """
         reduced = self._equations
         if self.coordinates.border is not None:

@@ -36,11 +36,6 @@ class PetscSolver(LinearSolver):
     ----------
     pattern : Pattern
     dim : int
-
-    Raises
-    ------
-    MissingPackage
-        If petsc4py is not installed.
     """
 
     _advice = 'Try a smaller step, or linear="auto".'
@@ -147,13 +142,7 @@ class PetscSolver(LinearSolver):
         return self._positive
 
     def solve(self, b: Array, tolerance: float) -> Array:
-        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be.
-
-        Raises
-        ------
-        StepFailed
-            If the tolerance is not reached.
-        """
+        """Return x [n, dim] with |A x − b| at most tolerance · |b|, or as small as rounding lets it be."""
         PETSc = self._petsc
         own = b.reshape(-1)[: self._size]
         self._rhs.setArray(own)
@@ -219,13 +208,7 @@ class PetscSolver(LinearSolver):
 
 
 def petsc() -> ModuleType:
-    """Return the module of PETSc, which leaves signals to Python.
-
-    Raises
-    ------
-    MissingPackage
-        If petsc4py is not installed.
-    """
+    """Return the module of PETSc, which leaves signals to Python."""
     try:
         import petsc4py  # pyright: ignore[reportMissingImports]
 

@@ -78,16 +78,13 @@ class AdaptiveVariational(Integrator):
     dt : float
         The first step in s, which sets the discrete energy to be kept.
     bounds : (float, float), default (0.25, 4)
-        Where a step is looked for, as multiples of the last one. Of several steps it is the one that interpolation from
-        the last size leads to, or else the nearest.
+        Of a step, as multiples of the last one.
     hold : bool, default True
-        Where the discrete energy does not decide on a step (h²|D|/8 is lost in the round-off of the energies) or none
-        exists within the bounds, keep the last size; each such step, with the defect of its energy, is in
-        ``motion.held``. If False, fail there.
+        Keep the last size where the discrete energy determines no step (h²|D|/8 below round-off) or none within the
+        bounds; listed with its defect in ``motion.held``. If False, fail there.
     carry : bool, default True
-        Carry the defect of held steps on, and resume as soon as there is a step that removes it, whatever its size
-        within the bounds. If False, let it go, and keep from then on the energy of the held step: after a
-        discontinuity, such as hard contact that closes, this is the only way to resume at once.
+        Carry the energy defect of held steps on until a step removes it. If False, keep the energy of the held step
+        from then on: the only way to resume at once after a discontinuity, such as hard contact.
     newton : Newton, optional
         How the equations of a step of given size are solved.
 
@@ -187,23 +184,12 @@ class AdaptiveVariationalMotion(Motion):
 
         Between its own steps it is that after a step of the variational midpoint rule from the beginning of the own
         step, which leads to the same end and keeps both momenta on the way.
-
-        Raises
-        ------
-        StepFailed
-            If a step does not exist (``hold=False``) or cannot be solved.
         """
         self.approach(t, math.inf)
         return self._state(t)
 
     def approach(self, t: float, seconds: float) -> bool:
-        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Move towards the time t in s for about so many seconds of wall time; return whether it is reached."""
         require_time("AdaptiveVariational", t, self._shown)
         start = perf_counter()
         while t > self._t and self._t + self._following().attempt.h <= t:
@@ -215,13 +201,7 @@ class AdaptiveVariationalMotion(Motion):
         return True
 
     def step(self) -> State:
-        """Take the next step of the method's own size and return the state at its end.
-
-        Raises
-        ------
-        StepFailed
-            As `advance`.
-        """
+        """Take the next step of the method's own size and return the state at its end."""
         self._following()
         self._take()
         self._shown = self._t
@@ -247,11 +227,6 @@ class AdaptiveVariationalMotion(Motion):
         """Return the condition number (2-norm) of the equations for the mean velocity and the size of the next step.
 
         It grows as h falls; see `symplex.time.variational.extended_jacobian.extended_jacobian`.
-
-        Raises
-        ------
-        InvalidSystem
-            If there are more than 2000 unknowns: the matrix is full.
         """
         from symplex.time.variational.extended_jacobian import extended_jacobian
 

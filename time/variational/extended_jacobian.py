@@ -27,11 +27,6 @@ def extended_jacobian(system: System, t: float, q: Array, v: Array, h: float) ->
         The beginning and size of the step in s.
     q, v : float64 [n, dim]
         Positions at its beginning in m, and its mean velocities in m/s.
-
-    Raises
-    ------
-    InvalidSystem
-        If there are more than 2000 unknowns.
     """
     free = ~system.fixed.ravel()
     if free.sum() >= _LARGEST:

@@ -114,11 +114,6 @@ class VariationalMidpointMotion(ImplicitMotion):
         """Return the step of size h in s from the time t, without taking it.
 
         Newton's method starts at zero, or from the increment of another step from there of nearly the same size.
-
-        Raises
-        ------
-        StepFailed
-            If it cannot be solved.
         """
         start = np.zeros_like(self._q) if near is None else (h / near.h) * near.dq
         dq, forces, corrections = self._solved(t, h, start, follow=near is None)

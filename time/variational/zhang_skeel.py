@@ -60,9 +60,9 @@ class ZhangSkeel(FixedStepIntegrator["ZhangSkeelMotion"]):
     dt : float
         Step h in s.
     beta : float, default 0.4
-        β ≥ 0; 0 is velocity Verlet. The frequencies ω of a linear system become ω/√(1 + βh²ω²), below 1/(h√β): stable
-        at any step if β ≥ ¼, and otherwise up to h ω = 2/√(1 − 4β). At ¼ itself stiff parts are at the limit of
-        stability, where nonlinear ones go beyond it. For hard contact take ½, which makes it elastic.
+        β ≥ 0; 0 is velocity Verlet. Frequencies ω become ω/√(1 + βh²ω²): stable at any step if β ≥ ¼ (with a margin
+        for nonlinear parts above it), otherwise up to h ω = 2/√(1 − 4β). For hard contact take ½, which makes it
+        elastic.
     variant : {"full", "simplified", "push-forward"}, default "full"
         ``"simplified"`` does without third derivatives, and without angular momentum; ``"push-forward"`` conserves what
         the full one does by nonlinear equations.

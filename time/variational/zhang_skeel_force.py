@@ -167,13 +167,7 @@ class ModifiedForce(Described):
 
 
 def split(system: System, stiff: Collection[str]) -> tuple[System, System]:
-    """Return two systems of the same masses and supports: with the stiff energies, and with the others.
-
-    Raises
-    ------
-    InvalidSystem
-        If a name is not that of an energy.
-    """
+    """Return two systems of the same masses and supports: with the stiff energies, and with the others."""
     unknown = [name for name in stiff if name not in system.energies]
     if unknown:
         has = ", ".join(f"'{name}'" for name in system.energies)

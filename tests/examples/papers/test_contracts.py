@@ -1,12 +1,14 @@
 """The methods of examples/papers keep the contract of integrators."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from contracts import test_integrator_contract as contract
 
 from papers.linearly_implicit import LinearlyImplicitNewmark
 from papers.variational_euler import VariationalEuler
+from reference.promises import try_all
 from symplex.errors import UnstableStep
 from symplex.testing.integrators import CHECKS, Case
 
@@ -36,7 +38,6 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 @pytest.mark.parametrize("name", CASES)
-def test_they_keep_what_they_declare(name, check):
-    check(CASES[name])
+def test_they_keep_what_they_declare(name):
+    try_all((check, partial(CHECKS[check], CASES[name])) for check in CHECKS)

@@ -225,6 +225,7 @@ def mean_error(until, step, octaves):
     return np.mean([np.abs(end - on_orbit(until)).max() for end in ends])
 
 
+@pytest.mark.slow
 def test_error_falls_with_the_step_between_turning_points_and_with_its_root_through_them():
     on_the_way = [mean_error(1.5, h, 2) for h in (0.08, 0.005)]
     through_aphelion = [mean_error(4.0, h, 2) for h in (0.08, 0.005)]

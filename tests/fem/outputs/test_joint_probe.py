@@ -30,7 +30,7 @@ def hung(kind="revolute", axis=(0.0, 1.0, 0.0), torque=3.0):
     )
 
 
-@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint, sx.Rattle])
+@pytest.mark.parametrize("method", [sx.EnergyMomentum, pytest.param(sx.Midpoint, marks=pytest.mark.slow), sx.Rattle])
 def test_a_hinge_breaks_where_its_force_passes_a_value(method):
     """By a constant moment S from rest: α̇ = S t/J and |F| = m l √(α̇⁴ + (S/J)²), so it breaks at a known time."""
     points, free, system = hung()

@@ -62,7 +62,18 @@ def work(material, C0, C1):
 # -- all forms ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*LAWS, "neo-hookean", "mooney-rivlin", "saint-venant-kirchhoff"])
+LONG = {"holzapfel-gasser-ogden"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in LAWS),
+        "neo-hookean",
+        "mooney-rivlin",
+        "saint-venant-kirchhoff",
+    ],
+)
 def test_forms_fit_each_other(name):
     """Stress and tangent by differences (`verify`), and so discrete tangent and curvature."""
     material = of_table(name) if name in LAWS else BUILT_IN[name]

@@ -126,6 +126,7 @@ def test_hand_written_kernels_of_tetrahedra_agree():
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13, err_msg=stress)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hexahedron", "tetra10", "wedge"])
 def test_mean_dilatation_where_fibres_go_slack(kind):
     """The work is the change of energy, with any number of points that change in a step, and the tangent its slope."""

@@ -53,7 +53,7 @@ RETURNS = ["radial", "mean-normal"]
 # -- hardening --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [law if law == "table" else pytest.param(law, marks=pytest.mark.slow) for law in LAWS])
 def test_plastic_work_is_the_integral_of_the_yield_stress(law):
     hardening = LAWS[law]
     for end in (0.004, 0.05, 0.3):

@@ -91,7 +91,10 @@ def test_energy_and_momenta_are_conserved(name):
     assert built.frames.distortion(end.q) < 1e-11
 
 
-@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint, sx.GeneralizedAlpha])
+SLOW = pytest.param(sx.GeneralizedAlpha, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("method", [sx.EnergyMomentum, sx.Midpoint, SLOW])
 def test_methods_are_of_second_order(method):
     built, energies, _ = helix(3)
     system, start = flying(built, energies)

@@ -108,7 +108,7 @@ def test_tangents_are_those_of_stresses_and_symmetric():
 # -- limit loads ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [4, 16])
+@pytest.mark.parametrize("n", [4, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_cantilever_collapses_at_its_limit_load(n):
     """The moment in the middle of the first element is that of its hinge: P (L − L/2n) = M_p."""
     built = beams(straight(n, 1.0), SECTION.of(STEEL), (0.0, 0.0, 1.0))
@@ -208,7 +208,7 @@ def flying(law, n=6):
     )
 
 
-@pytest.mark.parametrize("name", ["perfect", "kinematic"])
+@pytest.mark.parametrize("name", [pytest.param("perfect", marks=pytest.mark.slow), "kinematic"])
 def test_a_free_beam_that_yields_balances_and_keeps_its_momenta(name):
     built, system, start = flying(LAWS[name])
     dt, steps = 2e-4, 100
@@ -230,6 +230,7 @@ def test_a_free_beam_that_yields_balances_and_keeps_its_momenta(name):
     assert np.array_equal(other.internal["beam"], end.internal["beam"])
 
 
+@pytest.mark.slow
 def test_methods_agree():
     works = []
     for make, dt in ((sx.EnergyMomentum, 5e-5), (sx.Midpoint, 5e-5), (sx.GeneralizedAlpha, 5e-5)):

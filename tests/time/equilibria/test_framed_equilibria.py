@@ -89,6 +89,7 @@ def test_strains_are_measured_in_two_ways_that_differ_by_their_squares():
     assert 1e-5 < abs(deflections[0] / deflections[1] - 1.0) < 1e-3
 
 
+@pytest.mark.slow
 def test_a_deep_cantilever_buckles_sideways():
     """Free to leave its plane it has no stable equilibrium there: 4.013 √(EI GJ)/L² = 2.7e7 N is the critical force."""
     with pytest.raises(NoEquilibrium, match="no static equilibrium that is stable was found"):

@@ -180,6 +180,7 @@ def test_a_block_comes_to_rest_on_the_ground(gap):
     assert np.abs(motion.advance(0.2).q - found.state.q).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_column_buckles():
     """Straight it would be in equilibrium as well, but not in one that is stable."""
     mesh, solid, mass, fixed = beam(cells=(6, 1, 1))
@@ -387,3 +388,30 @@ def test_a_cube_under_pressure_is_as_small_as_its_law_says_by_quadratic_steps():
     np.testing.assert_allclose(plain.state.q, found.state.q, rtol=1e-4)
     assert found.corrections <= 8
     assert plain.corrections >= 2 * found.corrections
+
+
+def stiff_bar(force, history=1.0):
+    """A bar of 1e16 N/m along x, fixed at one end and pulled at the other."""
+    stiff = sx.Bars([[0, 1]], sx.measures.GreenStrain(1e16, 1.0), dim=3)
+    x, fixed = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[True] * 3, [False, True, True]])
+    pull = sx.actions.NodalLoad([1], [[force, 0.0, 0.0]], history)
+    return sx.System(np.ones(2), {"bar": stiff}, dim=3, fixed=fixed, loads={"pull": pull}), x
+
+
+@pytest.mark.parametrize("force", [1e-9, 0.1, 1.0])
+def test_loads_that_are_less_than_round_off_are_refused(force):
+    """A displacement that positions cannot hold is not reported as none."""
+    with pytest.raises(NoEquilibrium, match=rf"of {force:.3g} N at most, are less than round-off"):
+        sx.equilibria.static_equilibrium(*stiff_bar(force))
+
+
+def test_what_does_not_act_is_not_refused_however_stiff_the_system_is():
+    """Of a load that passes through zero round-off is left; one on a support moves nothing; a large one is found."""
+    for history in (0.0, lambda t: float(np.cos(0.5 * np.pi))):
+        system, x = stiff_bar(0.1, history)
+        assert np.array_equal(sx.equilibria.static_equilibrium(system, x).state.q, x)
+    system, x = stiff_bar(0.1)
+    held = sx.System(np.ones(2), system.energies, dim=3, fixed=np.array([[True] * 3] * 2), loads=system.loads)
+    assert np.array_equal(sx.equilibria.static_equilibrium(held, x).state.q, x)
+    found = sx.equilibria.static_equilibrium(*stiff_bar(1e6)).state.q[1, 0] - 1.0
+    assert found == pytest.approx(1e-10, rel=1e-4)

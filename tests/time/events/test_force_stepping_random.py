@@ -40,6 +40,7 @@ def check(system: System, state: State, grid, seed: int, until: float) -> State:
     return end
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), supports=st.booleans(), sphere=st.booleans(), anisotropic=st.booleans())
 def test_random_solids(seed, supports, sphere, anisotropic):

@@ -248,7 +248,7 @@ def height(system, state):
     return float(system.mass[upper] @ state.q[upper, 2] / system.mass[upper].sum())
 
 
-@pytest.mark.parametrize("kind", ["drag", "friction", "touching"])
+@pytest.mark.parametrize("kind", [pytest.param("drag", marks=pytest.mark.slow), "friction", "touching"])
 def test_loads_friction_and_touching_surfaces_go_with_it(kind):
     """Friction by whole steps that are divided, the others by the level of contact, as with small steps for all."""
 
