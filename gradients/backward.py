@@ -132,7 +132,7 @@ class Backward:
         """Go through the accelerations at the start."""
         state, system, q = self.family.state, self._system, start["q"]
         v, by_a, moves = start["v"], self.by.a + self.by.own, np.flatnonzero(self.family.dt)
-        for j in moves:
+        for j in map(int, moves):
             held = self.family.slope_at_start(j, lambda one, t: one.held(t, v))
             a = self.family.slope_at_start(j, lambda one, t: one.accelerations_at(t, q, v, state.internal))
             self._parameters[j] += float(np.sum(self.by.v[..., 0] * held) + np.sum(by_a[..., 0] * a))

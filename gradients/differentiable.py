@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -26,10 +26,11 @@ from symplex.gradients.linear_steps import (
     Step,
     StepForces,
     Variation,
+    has_products,
 )
 from symplex.gradients.staged import Leg
 from symplex.time.composition import Composition, substeps
-from symplex.time.explicit.newmark import Newmark
+from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
 from symplex.time.integrator import FixedStepIntegrator, Integrator, stored_grid
 from symplex.time.internal import arrays_of, internal_of
@@ -123,6 +124,11 @@ class DifferentiableRun:
     def resume(self, checkpoint: Mapping[str, np.ndarray]) -> FixedStepMotion:
         """Return the motion at a checkpoint."""
         return self.method.resume(self.system, checkpoint)
+
+    def in_loop(self, motion: FixedStepMotion) -> TypeGuard[NewmarkMotion]:
+        """Return whether its steps can be linearised in a compiled loop."""
+        plain = self.is_plain and not self.moves and self.system.is_lumped
+        return plain and isinstance(motion, NewmarkMotion) and has_products(self.system)
 
     def samples(self, motion: FixedStepMotion) -> list[int]:
         """Return the numbers [T] of the steps after which the samples are.

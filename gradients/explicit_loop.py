@@ -1,16 +1,20 @@
-"""The adjoint of explicit steps by one compiled loop, from positions and accelerations that were kept of each.
+"""Explicit steps, linearised, in one compiled loop from positions and accelerations that were kept of each.
 
 Backwards in a step of explicit Newmark, with λ the derivatives by positions, velocities and accelerations at its end,
 
     μ = −M⁻¹ (λa + h/2 λv),    λq ← λq + ∇²V(q1) μ,    λv ← λv + h λq,    λa ← h/2 λv,
 
-and ∂/∂p = Σ μ·∂(∇V)/∂p, ∂/∂m = Σ μ·a1. Products with Hessians, and forces of neighbouring systems, are found by the
+and ∂/∂p = Σ μ·∂(∇V)/∂p, ∂/∂m = Σ μ·a1. Forwards, for each parameter,
+
+    δv ← δv + h/2 δa,  δq ← δq + h δv,  δa ← −M⁻¹ (∇²V(q1) δq + ∂(∇V)/∂p + δM a1),  δv ← δv + h/2 δa.
+
+Products with Hessians, and forces of neighbouring systems, are found by the
 rows of their calls (`symplex.fem.form_table`); what has none is called back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -36,7 +40,7 @@ _SHARED = 5000  # stencils from which on threads gain more than calls from Pytho
 
 @final
 class ExplicitLoop:
-    """Explicit steps, backwards.
+    """Explicit steps, backwards or forwards.
 
     Parameters
     ----------
@@ -44,7 +48,8 @@ class ExplicitLoop:
         Of a system with a lumped mass that `LinearAccelerations.has_products` is true of.
     take : callable
         ``take(by_forces, k, parameters)`` adds what the derivatives by forces [n, dim] of the kept step k say of the
-        parameters named, and of whatever else depends on forces.
+        parameters named, and of whatever else depends on forces. Forwards it writes derivatives of forces by these
+        parameters to an array [k, n, dim].
     always : bool
         Whether it is called where no parameter needs it.
 
@@ -90,11 +95,24 @@ class ExplicitLoop:
         self._forces = np.zeros((4 if numbers else 0, *shape))
         self._calls = bool(self._in_python) or always
         self._back, self._positions = Callback(self._called), np.zeros((0, *shape))
+        self._changes = np.zeros((0, *shape))  # of positions, forwards
+        self._slopes = np.zeros((len(family), *shape))
+        masses = np.zeros((self._system.n_nodes, len(family))) if family.masses is None else family.masses
+        self._masses = np.ascontiguousarray(np.broadcast_to(masses.T[..., None], self._slopes.shape))
 
     def back(self, sizes: Array, positions: Array, accelerations: Array) -> None:
         """Go back over s steps of some sizes [s], with positions and accelerations [s, n, dim] at the end of each."""
         self._positions = positions
         _back(sizes, positions, accelerations, *self._given())
+        self._back.raise_failure()
+
+    def forward(self, sizes: Array, positions: Array, accelerations: Array, changes: Sequence[Array]) -> None:
+        """Go on with changes of positions, velocities and accelerations [k, n, dim] over s steps, as of `back`."""
+        self._positions, self._changes = positions, changes[0]
+        rows = table_of([]) if self._products is None else self._products
+        found = self._inverse_mass, self._masses, self._slopes, self._product
+        _forward(sizes, positions, accelerations, rows, *changes, *found, *self._of_neighbours())
+        self._changes = np.zeros((0, *self._product.shape))
         self._back.raise_failure()
 
     def walk(self, n: int, steps: IntegerSteps) -> None:
@@ -108,14 +126,23 @@ class ExplicitLoop:
         """Return what the loop over steps takes besides these."""
         rows = table_of([]) if self._products is None else self._products
         state = self.by_q, self.by_v, self.by_a, self._inverse_mass, self._by_g, self._product, self.by_mass
+        *neighbours, from_python, calls, back = self._of_neighbours()
+        return rows, *state, self.largest, *neighbours, self.parameters, from_python, calls, back
+
+    def _of_neighbours(self) -> tuple[Any, ...]:
+        """Return what it takes of parameters, and to call back."""
         neighbours = self._numbers, self._agreed, self._deltas, self._constants, self._starts, self._rows, self._forces
-        calls = self._products is None, self._calls, self._back.address
-        return rows, *state, self.largest, *neighbours, self.parameters, *calls
+        return *neighbours, self._products is None, self._calls, self._back.address
 
     def _called(self, number: int) -> None:
         """Do what has no compiled form in a step: its number times `_KINDS`, plus the kind."""
         step, kind = divmod(number, _KINDS)
-        if kind == _PRODUCT:
+        if len(self._changes) and kind == _PRODUCT:
+            step, k = divmod(step, len(self._changes))
+            self._system.hessian_product(self._positions[step], self._changes[k], self._product)
+        elif len(self._changes):
+            self._take(self._slopes, step, self._in_python)
+        elif kind == _PRODUCT:
             self._system.hessian_product(self._positions[step], self._by_g, self._product)
         else:
             self._take(self._by_g, step, self._in_python)
@@ -185,6 +212,62 @@ def _walk(
             return
         state = whole, halves, positions[0], accelerations[0], gradient, inverse
         step_back(h, dq, dv, *state, constant, energies, called, at)
+
+
+@kernel
+def _forward(
+    sizes, positions, accelerations, rows, dq, dv, da, inverse_mass, masses, slopes, product,
+    numbers, agreed, deltas, constants, starts, neighbours, forces, from_python, calls, back,
+):  # fmt: skip
+    """Go on over all steps; return 1 if something that is called back fails."""
+    inverse, out = inverse_mass.ravel(), product.ravel()
+    for step in range(len(sizes)):
+        h, x, accelerated = sizes[step], positions[step], accelerations[step].ravel()
+        for j in range(len(numbers)):
+            some = 4 * j
+            agreed[j] = _write_slope(
+                agreed[j], deltas[j], constants[some : some + 4], starts[some : some + 5], neighbours, x, forces,
+                slopes[numbers[j]],
+            )  # fmt: skip
+        if calls and call_back(back, step * _KINDS + _PARAMETERS):
+            return 1
+        for k in range(len(dq)):
+            q, v, a, mass, slope = dq[k].ravel(), dv[k].ravel(), da[k].ravel(), masses[k].ravel(), slopes[k].ravel()
+            for i in range(len(q)):
+                v[i] += 0.5 * h * a[i]
+                q[i] += h * v[i]
+                out[i] = 0.0
+            if not from_python:
+                add_rows(rows, (x, dq[k]), product)
+            elif call_back(back, (step * len(dq) + k) * _KINDS + _PRODUCT):
+                return 1
+            for i in range(len(q)):
+                a[i] = -inverse[i] * (out[i] + slope[i] + mass[i] * accelerated[i])
+                v[i] += 0.5 * h * a[i]
+    return 0
+
+
+@formula
+def _write_slope(agreed, delta, constants, starts, rows, x, forces, out):
+    """Write ∂(∇V)/∂p at x to out; return at how many states in a row two neighbours have agreed with four."""
+    compared = _is_compared(agreed)
+    for k in range(4):
+        if compared or k == 0 or k == 3:
+            write_gradient(constants[k], rows[starts[k] : starts[k + 1]], x, forces[k])
+    slope = out.ravel()
+    f = forces.reshape((4, len(slope)))
+    off, size = 0.0, 0.0
+    for i in range(len(slope)):
+        slope[i] = (f[3, i] - f[0, i]) / (4.0 * delta)
+        if compared:
+            better = (4.0 * (f[2, i] - f[1, i]) / (2.0 * delta) - slope[i]) / 3.0
+            off, size = max(off, abs(slope[i] - better)), max(size, abs(better))
+            slope[i] = better
+    if not compared:
+        return agreed + 1
+    if size == 0.0:  # zero as of contact that is open, which says nothing
+        return agreed
+    return agreed + 1 if off <= AGREE * size else 0
 
 
 @formula

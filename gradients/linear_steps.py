@@ -51,7 +51,8 @@ class Variation(NamedTuple):
     def plus(self, more: Variation, times: Array) -> Variation:
         """Return the sum with one direction [..., 1] times numbers [k]."""
         z = {name: one + more.z[name] * times for name, one in self.z.items()}
-        return Variation(*(one + other * times for one, other in zip(self[:4], more[:4], strict=True)), z)
+        q, v, a, own = (one + other * times for one, other in zip(self[:4], more[:4], strict=True))
+        return Variation(q, v, a, own, z)
 
     def dot(self, other: Variation) -> float:
         """Return the sum of products of one direction [..., 1] with another one."""

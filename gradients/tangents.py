@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,13 +16,16 @@ from symplex.errors import InvalidArgument
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.explicit_loop import ExplicitLoop
 from symplex.gradients.family import WEIGHTS, Family
 from symplex.gradients.linear_steps import Change, ForcesAtPoint, LinearAccelerations, StepForces, Variation
 from symplex.gradients.staged import Build, StagedBuild, staged
+from symplex.time.explicit.newmark import NewmarkMotion
 from symplex.time.integrator import Integrator
 from symplex.time.internal import internal_of
 from symplex.time.motion import FixedStepMotion
 
+_ROOM = 3e6  # bytes of states that are recorded at once
 _RELATIVE = 1e-5  # of the size of a system, by which positions are changed at most to differentiate what is observed
 
 Observe = Callable[[System, State], Any]
@@ -160,8 +163,10 @@ def _carried(family: Family, run: DifferentiableRun, observe: Observe | None, n_
     samples = run.samples(motion)
     d = initial_variation(family, motion.arrays()["a"])
     values, jacobian, state = [], [], family.state
-    steps = run.steps(motion)
+    steps, explicit = run.steps(motion), _ExplicitTangents(family, motion, d) if run.in_loop(motion) else None
     for number in samples:
+        if explicit is not None:
+            d = explicit.advance(number, d)
         while motion.n < number:
             checkpoint = motion.checkpoint() if run.moves else {}
             for step in next(steps):
@@ -175,6 +180,36 @@ def _carried(family: Family, run: DifferentiableRun, observe: Observe | None, n_
             values.append(found)
             jacobian.append(slope)
     return RunTangent(run.times, np.array(values), np.array(jacobian), state, d.q, d.v, d.z, d)
+
+
+class _ExplicitTangents:
+    """Explicit steps whose derivatives are found in one compiled loop."""
+
+    def __init__(self, family: Family, motion: NewmarkMotion, d: Variation):
+        self._family, self._motion, self._first = family, motion, 0
+        self._loop = ExplicitLoop(family, self._write, False)
+        self._changes = tuple(np.ascontiguousarray(np.moveaxis(x, -1, 0)) for x in (d.q, d.v, d.a))
+        shape = family.state.q.shape
+        self._room = np.empty((2, max(int(_ROOM / (16 * np.prod(shape) or 1)), 1), *shape))
+
+    def advance(self, number: int, d: Variation) -> Variation:
+        """Take the steps up to a number; return the derivatives there, where they are d now."""
+        motion = self._motion
+        while motion.n < number:
+            self._first = motion.n
+            n = min(number - motion.n, self._room.shape[1])
+            positions, accelerations = self._room[:, :n]
+            motion.record(positions, accelerations)
+            self._loop.forward(np.full(n, motion.dt), positions, accelerations, self._changes)
+        q, v, a = (np.moveaxis(x, 0, -1).copy() for x in self._changes)
+        return d._replace(q=q, v=v, a=a, own=a)
+
+    def _write(self, slopes: Array, k: int, parameters: Sequence[int]) -> None:
+        """Write the derivatives of forces after a recorded step by parameters."""
+        q, motion = self._room[0, k], self._motion
+        at = ForcesAtPoint(motion.t0 + (self._first + k + 1) * motion.dt, q, np.zeros_like(q))
+        for j in parameters:
+            slopes[j] = self._family.slope_of_forces(j, at)
 
 
 def _observed(
@@ -279,7 +314,7 @@ def initial_variation(family: Family, a: Array) -> Variation:
     state, system = family.state, family.system
     d = Variation(family.dq, family.dv.copy(), np.zeros_like(family.dq), np.zeros_like(family.dq), family.dz)
     state = State(state.t, state.q, state.v, a, internal=state.internal)
-    for j in np.flatnonzero(family.dt) if system.moving else ():
+    for j in map(int, np.flatnonzero(family.dt) if system.moving else ()):
         d.v[..., j] += family.slope_at_start(j, lambda one, t: one.held(t, state.v))
     a = consistent_accelerations(family, state, d, family.dt)
     return d._replace(a=a, own=a.copy())

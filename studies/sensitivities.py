@@ -186,8 +186,8 @@ def sensitivity(
         k = columns.index(one.source)
         values, slopes, moving = found.values[:, k], found.jacobian[:, k] * scales, found.dt * scales
         numbers[one.name], units[one.name] = one.reduced(found.t, values), run.units[one.source]
-        by = [_slope(one, found.t, values, dt, slope) for dt, slope in zip(moving.T, slopes.T, strict=True)]
-        derivatives[one.name] = np.array(by) / scales
+        changed = zip(moving.T, slopes.T, strict=True)
+        derivatives[one.name] = np.array([_slope(one, found.t, values, *change) for change in changed]) / scales
     title = scenario.title
     reported = dict(zip(changes, map(float, run.values), strict=True))
     study = Sensitivity(folder.path, title, reported, sizes, numbers, derivatives, units)
