@@ -780,18 +780,19 @@ class Parts(Sequence[Part]):
                     pressures += one.pressures()
             fields |= {"contact_pressure": pressures, "gap": gaps}
             if "friction_traction" in requested:
-                fields["friction_traction"] = self._friction_tractions(state)
+                fields |= self._friction_tractions(state)
         return {name: values for name, values in fields.items() if name in requested}
 
-    def _friction_tractions(self, state: State) -> Array:
-        """Return the tractions [p, 3] in Pa of friction between bodies, at the velocities that there are."""
-        total = np.zeros_like(self._points(state.q))
+    def _friction_tractions(self, state: State) -> dict[str, Array]:
+        """Return by name the tractions [p, 3] in Pa between bodies at the velocities that there are, if any rub."""
+        total, found = np.zeros_like(self._points(state.q)), {}
         for load in self._system.loads.values():
             friction = load.load if isinstance(load, InterpolatedLoad) else load
             if isinstance(friction, Friction) and isinstance(friction.energy, SurfaceContact):
-                found = friction.tractions(*(points_of(load.energy, one) for one in (state.q, state.v)))
-                total[: len(found)] += found
-        return total
+                one = friction.tractions(*(points_of(load.energy, one) for one in (state.q, state.v)))
+                total[: len(one)] += one
+                found["friction_traction"] = total
+        return found
 
 
 def _size(mesh: Mesh, name: str) -> str:

@@ -223,7 +223,7 @@ class SolidElements(Copyable):
         for chunk in np.flatnonzero(self.blocks.counts < self.chunk_size):
             count = self.blocks.counts[chunk]
             named[chunk, count:] = named[chunk, count - 1]
-        n, n_rows = len(named), self.at_points(named[0]).shape[2]
+        n, n_rows = len(named), self.at_points(named[:1].ravel()).shape[2]
         geometries = [aligned.py_func(n * n_rows * CHUNK).reshape(n, n_rows, CHUNK) for _ in self._parts]
         used = self._parts.shape[1] * self.chunk_size
         for first in range(0, n, step := max(_AT_ONCE // self.chunk_size, 1)):
