@@ -57,7 +57,8 @@ class StaticEquilibrium(Summarized):
     corrections : int
         How many Newton's method took.
     residual : float
-        The largest unbalanced force of a node in N.
+        The largest unbalanced force of a node in N. Where displacements are less than round-off of positions, it is
+        the load itself.
     stable : bool or None
         Whether the tangent is positive definite; where it is not symmetric, as with loads that follow the body,
         whether its pivots are positive. None if it is singular, as of a body that may slide, or that is not known.
@@ -321,7 +322,7 @@ class _Search:
         self._corrections += solver.solve(
             balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
         )
-        if np.array_equal(q + solver.increment, q):
+        if self._system.frames and not solver.increment.any():
             self._require_an_effect(q)
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
@@ -336,7 +337,7 @@ class _Search:
         return True
 
     def _require_an_effect(self, q: Array) -> None:
-        """Refuse forces that are left as they are, as their displacements are less than round-off of positions."""
+        """Refuse forces on frames without an effect: slender ones have stiffnesses of very different sizes."""
         balance = self._balance
         left = float(np.abs(balance.residual(q)).max(initial=0.0))
         if left > _LOST * balance.largest(q) and not balance.is_at_rest(q):
