@@ -330,7 +330,8 @@ def work(path: Path, record: Record, limit: float) -> Record:
             )
             for step in record.opened:
                 before = sum(s.period for s in steps[: step - 1] if s.procedure != "frequency" and not s.perturbation)
-                path_along = 'kind = "static"\ndt' in imported.scenarios[step].read_text()
+                scenario = imported.scenarios[step].read_text()
+                path_along = 'kind = "static"\ndt' in scenario or "[[stage]]" in scenario
                 try:
                     for row in rows_of(imported, step, units, results, 0.0 if path_along else before):
                         record.rows.append([step, *row])
