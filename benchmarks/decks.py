@@ -8,7 +8,8 @@ for its output. Static steps are compared at their end, motions at all times of 
 a displacement over the largest displacement; frequencies and buckling factors one by one. OUTPUT/decks.jsonl has a line
 for each deck: decks that are there are not computed again, unless ``--again``. At the end tables are printed:
 how many open, how many agree, and the reasons of the rest; ``--table`` prints only these. With ``--opens`` decks are
-imported, their scenarios built, and CalculiX runs only those of which no step opens. Limits are of processor time.
+imported, their scenarios built, and CalculiX runs only those of which no step opens; without, these are computed later.
+Limits are of processor time.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Record:
     ccx: str = ""
     crashed: str = ""
     seconds: float = 0.0
+    compares: bool = True  # not with ``--opens``
 
     @property
     def difference(self) -> float | None:
@@ -295,7 +297,7 @@ def reason_of(text: str) -> str:
     return re.sub(r"\b(line|node|element|step) #", r"\1", text)[:150]
 
 
-def work(path: Path, record: Record, limit: float, compares: bool) -> Record:
+def work(path: Path, record: Record, limit: float) -> Record:
     """Import and run a deck, and compare it with CalculiX."""
     from symplex.decks.importing import read_deck
     from symplex.errors import SymplexError
@@ -310,7 +312,7 @@ def work(path: Path, record: Record, limit: float, compares: bool) -> Record:
             record.steps, record.opened = len(steps), [*imported.scenarios]
             if imported.reasons and (len(record.opened) < len(steps) or not steps):
                 record.reason = f"*{imported.reasons[0].keyword}: {imported.reasons[0].why}"
-            if record.opened and not compares:
+            if record.opened and not record.compares:
                 return record
             results: Any = ({}, {}, {})
             if shutil.which("ccx"):
@@ -328,7 +330,8 @@ def work(path: Path, record: Record, limit: float, compares: bool) -> Record:
             )
             for step in record.opened:
                 before = sum(s.period for s in steps[: step - 1] if s.procedure != "frequency" and not s.perturbation)
-                path_along = 'kind = "static"\ndt' in imported.scenarios[step].read_text()
+                scenario = imported.scenarios[step].read_text()
+                path_along = 'kind = "static"\ndt' in scenario or "[[stage]]" in scenario
                 try:
                     for row in rows_of(imported, step, units, results, 0.0 if path_along else before):
                         record.rows.append([step, *row])
@@ -341,7 +344,7 @@ def work(path: Path, record: Record, limit: float, compares: bool) -> Record:
     return record
 
 
-def _worker(pipe: Any, limit: float, compares: bool) -> None:
+def _worker(pipe: Any, limit: float) -> None:
     """Do what comes through a pipe; the limit of a trial is of processor time, so that load changes no verdict."""
     from symplex.decks import trial
 
@@ -350,7 +353,7 @@ def _worker(pipe: Any, limit: float, compares: bool) -> None:
         path, record = pipe.recv()
         begun = time.process_time()
         try:
-            record = work(path, record, limit, compares)
+            record = work(path, record, limit)
         except Exception:
             record.crashed = traceback.format_exc(limit=-3)
         record.seconds = time.process_time() - begun
@@ -363,28 +366,32 @@ def _spent(process: multiprocessing.process.BaseProcess) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def walk(paths: list[tuple[Path, Record]], limit: float, compares: bool) -> Iterator[Record]:
+def walk(paths: list[tuple[Path, Record]], limit: float) -> Iterator[Record]:
     """Yield what becomes of decks, in processes that are ended when a deck takes too long."""
     context = multiprocessing.get_context("spawn")
     process, pipe = None, None
     for path, record in paths:
         if process is None:
             pipe, other = context.Pipe()
-            process = context.Process(target=_worker, args=(other, limit, compares), daemon=True)
+            process = context.Process(target=_worker, args=(other, limit), daemon=True)
             process.start()
-        pipe.send((path, record))
+            other.close()  # so that the end of the process ends the pipe
         begun, answered = _spent(process), False
-        while not (answered := pipe.poll(1.0)) and process.is_alive() and _spent(process) < begun + 12 * limit:
-            pass
-        if answered or not process.is_alive():
-            try:
+        try:
+            pipe.send((path, record))
+            while not (answered := pipe.poll(1.0)) and process.is_alive() and _spent(process) < begun + 12 * limit:
+                pass
+            if answered or not process.is_alive():
                 record = pipe.recv()
-            except EOFError:
-                record.crashed, process = "the process ended", None
+        except (EOFError, OSError):
+            record.crashed, process = "the process ended", None
         else:
-            process.kill()
-            process, record.reason = None, "out of time"
+            if not answered:
+                process.kill()
+                process, record.reason = None, "out of time"
         yield record
+    if process is not None:
+        process.kill()
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -450,14 +457,15 @@ def main() -> None:
         if digest in seen or (arguments.only and path.stem not in arguments.only):
             continue
         seen.add(digest)
-        if digest not in known or arguments.again:
+        if digest not in known or arguments.again or not (arguments.opens or known[digest].compares):
             record = Record(str(path.relative_to(arguments.folder)), digest, kind_of(written_out(path)))
+            record.compares = record.kind != "deck" or not arguments.opens
             waiting.append((path, record))
     if not arguments.table:
         of_decks = sorted((one for one in waiting if one[1].kind == "deck"), key=lambda one: one[0].stat().st_size)
         others = [record for _, record in waiting if record.kind != "deck"]
         with kept.open("a") as file:
-            for record in chain(others, walk(of_decks, arguments.limit, not arguments.opens)):
+            for record in chain(others, walk(of_decks, arguments.limit)):
                 known[record.digest] = record
                 file.write(json.dumps(asdict(record)) + "\n")
                 file.flush()

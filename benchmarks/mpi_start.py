@@ -79,7 +79,7 @@ def steps(self: Member, number: int, parts: int = 1) -> Failure | Counts:
 
 
 def spent() -> Array:
-    """Return processor time in s, most memory in MB, steps, and their processor time in s, of this process so far."""
+    """Return processor time in s, most memory in MiB, steps, and their processor time in s, of this process so far."""
     words = Path("/proc/self/status").read_text().split()
     return np.array([process_time(), int(words[words.index("VmHWM:") + 1]) / 1024, Steps.number, Steps.seconds])
 
@@ -121,7 +121,7 @@ def main() -> None:
         run(made(arguments.tetrahedra), ranks)
         after = reported()
         print(f"load {os.getloadavg()[0]:.1f}\n")
-        print("| rank | MB before | MB | processor s but for steps | steps | processor s of a step |")
+        print("| rank | MiB before | MiB | processor s but for steps | steps | processor s of a step |")
         print("| --- | --- | --- | --- | --- | --- |")
         for rank, (one, two) in enumerate(zip(before, after, strict=True)):
             seconds, _, number, of_steps = two - one

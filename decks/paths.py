@@ -88,7 +88,7 @@ class Path:
         if any(value.is_velocity for one in supports for value in one.values()):
             raise UnsupportedKeyword("supports with velocities are known in motions only")
         self.acts = Acting(
-            supports=self._values([{key: [value] for key, value in one.items()} for one in supports]),
+            supports=self._values([{key: [value] for key, value in one.items()} for one in supports], moves=True),
             forces=_listed(self._values([stretch.acts.forces for stretch in self._stretches])),
             pressures=_listed(self._values([stretch.acts.pressures for stretch in self._stretches])),
             temperatures=self._values(
@@ -104,13 +104,16 @@ class Path:
         self.acts.weights = [*self._values(weights).items()]
         self.acts.locked = locked
 
-    def _values(self, given: Sequence[Mapping[Key, list[Value]]]) -> dict[Key, Value]:
-        """Return the value with an amplitude of each key of what acts in each step."""
+    def _values(self, given: Sequence[Mapping[Key, list[Value]]], moves: bool = False) -> dict[Key, Value]:
+        """Return the value with an amplitude of each key of what acts in each step, or moves."""
         keys = {key: None for one in given for key in one}
-        return {key: self._value([one.get(key, []) for one in given]) for key in keys}
+        return {key: self._value([one.get(key, []) for one in given], moves) for key in keys}
 
-    def _value(self, given: list[list[Value]]) -> Value:
-        """Return the value with an amplitude of one of them, from its values in each step."""
+    def _value(self, given: list[list[Value]], moves: bool) -> Value:
+        """Return the value with an amplitude of one of them, from its values in each step.
+
+        What moves begins at rest, and a static start is without loads; at the start of a motion they act at once.
+        """
         times, sizes = [0.0], [0.0]
         for stretch, values in zip(self._stretches, given, strict=True):
             step, last = stretch.step, sizes[-1]
@@ -127,7 +130,7 @@ class Path:
             if not any(value.amplitude for value in values):
                 if changes and step.ramps:
                     total = last + (total - last) * own / step.period
-                elif changes:
+                elif changes and (moves or not (first and step.is_motion)):
                     own, total = np.array([0.0, SUDDEN * step.period, step.period]), total[[0, 0, -1]]
                     total[0] = last
             if len(own) and total[0] != last and not first:

@@ -50,7 +50,7 @@ from symplex.scenario.velocities import VelocityTable
 
 E = TypeVar("E", bound=Entry)
 
-# Of bodies, trusses, beams and shells; the last two where bodies touch each other.
+# Of bodies, trusses, beams and shells, where they have them.
 UsualField = Literal[
     "velocity",
     "rotation",

@@ -420,6 +420,17 @@ def test_steps_that_change_loads_or_supports_are_stages(tmp_path, steps, begins,
     assert np.abs(u - exact).max() < 0.03 * np.abs(exact).max()
 
 
+def test_sudden_loads_act_from_the_start_of_a_chain_of_motions(tmp_path):
+    """The first of two motions is the same with the second one as without it."""
+    steps = step("*DYNAMIC, DIRECT\n1e-4, 1e-3", "*CLOAD", "RIGHT, 2, 1.0") + step("*DYNAMIC, DIRECT\n1e-4, 1e-3")
+    imported = import_deck(write(tmp_path, bar(cells=(2, 1, 1)) + steps), tmp_path / "out")
+    alone, chained = (sx.Scenario.read(imported.scenarios[k]).build() for k in (1, 2))
+    times = np.linspace(0.0, 1e-3, 6)
+    expected, found = ([m.q for m in sx.march(p.system, p.integrator, p.state, times)] for p in (alone, chained))
+    largest = np.abs(expected[-1] - alone.mesh.points).max()
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * largest + 1e-15)
+
+
 @pytest.mark.parametrize(
     ("procedure", "change", "why"),
     [

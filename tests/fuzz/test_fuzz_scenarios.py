@@ -631,7 +631,7 @@ def published_cases() -> Iterator[Data]:
             elif "cube" in body["mesh"]:
                 body["mesh"] = BOX
             elif "cells" in body["mesh"]:
-                body["mesh"] |= {"cells": [min(count, 4) for count in body["mesh"]["cells"]]}
+                body["mesh"] |= {"cells": [min(count, 5) for count in body["mesh"]["cells"]]}
         passing = (one for kind in ("body", "support", "load", "temperature") for one in data.get(kind, ()))
         for item in (*passing, data.get("gravity", {})):
             times = {key: item[key] for key in ("from", "until") if isinstance(item.get(key), int | float)}

@@ -80,6 +80,11 @@ def test_the_pages_are_what_the_script_writes():
     assert not [name for name in written if found[name] != written[name]], "run python docs/write_reference.py"
 
 
+def test_the_guide_links_the_page_of_every_table():
+    guide = (DOCS / "scenario.md").read_text("utf-8")
+    assert not [key for key in kinds_of(Tables) if f"](scenario/{key}.md)" not in guide]
+
+
 def test_every_key_has_a_sentence_and_an_example():
     bare, seen, every, written = [], set(), set(), pages()
     for key, kind in kinds_of(Tables).items():

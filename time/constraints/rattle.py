@@ -116,7 +116,7 @@ class Rattle(ConstrainedIntegrator["RattleMotion"]):
     constraints : mapping of str to Constraint
         By name.
     beta : float, default 0
-        Of the modified potential, see `ConstrainedIntegrator`.
+        Of Zhang and Skeel's modified potential; from ¼ on stiff energies do not limit the step.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class Shake(ConstrainedIntegrator["ShakeMotion"]):
     constraints : mapping of str to Constraint
         By name.
     beta : float, default 0
-        Of the modified potential, see `ConstrainedIntegrator`.
+        Of Zhang and Skeel's modified potential; from ¼ on stiff energies do not limit the step.
 
     Raises
     ------
