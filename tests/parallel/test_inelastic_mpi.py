@@ -108,7 +108,7 @@ title = "A shot goes through a plate"
 name = "plate"
 mesh = { box = [0.02, 0.02, 0.004], cells = [5, 4, 2], split = "hexahedra" }
 formulation = "mean-dilatation"
-material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.5e8, hardening = 2e8, failure_strain = 0.3 }
+material = { young = 7e10, poisson = 0.33, density = 2700, yield_stress = 2.5e8, hardening = 2e8, failure_strain = 0.1 }
 
 [[body]]
 name = "shot"
@@ -265,9 +265,8 @@ def test_contact_between_bodies_follows_elements_that_go_on_other_ranks(shot):
     assert (done.returncode, done.stderr) == (0, "")
     assert_same(shot / "one", shot / "three")
     history = sx.read_history(shot / "three" / "history.csv")
-    assert history["elements_gone_plate"][-1] >= 1.0
     assert history["work_friction_plate_shot"][-1] < -1e-3
-    assert history["contact_force_plate_shot_z"][-1] != 0.0
+    assert history["contact_force_plate_shot_z"][history["elements_gone_plate"] >= 1.0].min() < -1e5
 
 
 @pytest.mark.slow
