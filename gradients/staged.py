@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -52,8 +53,8 @@ class Leg:
 
     @property
     def moves(self) -> bool:
-        """Whether its end depends on parameters by itself."""
-        return self.event is not None and (self.event.value != "time" or len(self.event.after) > 0)
+        """Whether its end may depend on parameters."""
+        return self.event is not None
 
     @property
     def parts(self) -> int:
@@ -99,7 +100,7 @@ class StagedBuild:
     def __init__(self, who: str, build: Build, p: ArrayLike, times: Array):
         self.who, self._build, self._found = who, build, dict[bytes, tuple[Stages, State]]()
         self._following = dict[tuple[bytes, str, tuple[float, ...]], tuple[Stage, ...]]()
-        self._events = dict[int, Mapping[str, Event]]()
+        self._known = dict[int, tuple[System, bytes, Mapping[str, Event]]]()  # systems that were built, of which p
         self.p, self.times = np.array(p, float), times
         self.happened: Mapping[str, float] = {}
         self.all_happened: Mapping[str, float] = {}
@@ -160,6 +161,11 @@ class StagedBuild:
                 self.moved.append(end)
             shift *= 1.0 - (end - one.t) / one.dt / leg.parts if leg.parts else 0.0
             shift = 0.0 if abs(shift) < _SAME else shift
+        if not found:
+            raise InvalidSystem(
+                f"{self.who}: the condition '{self.stopped}' stops the run where it starts, at t = {ends[-1]:g} s; "
+                "there is no motion to differentiate. Change its bound."
+            )
         return found
 
     def _at(self, p: Array) -> tuple[Stages, State]:
@@ -186,7 +192,10 @@ class StagedBuild:
                 self._following[key] = tuple(stages.following(event, happened))
             found = self._following[key]
         stage = found[entered.at]
-        self._events[id(stage.system)] = {event.name: event for event in stages.events}
+        known = self._known.get(id(stage.system))
+        if known is not None and known[1] != p.tobytes():  # one system for several parameters, with other conditions
+            stage = replace(stage, system=copy.copy(stage.system))
+        self._known[id(stage.system)] = stage.system, p.tobytes(), {event.name: event for event in stages.events}
         return stage
 
     def start(self, p: Array) -> State:
@@ -195,7 +204,7 @@ class StagedBuild:
 
     def event_of(self, system: System, name: str) -> Event:
         """Return a condition as it is for the parameters of a system that was built."""
-        return self._events[id(system)][name]
+        return self._known[id(system)][2][name]
 
     def of(
         self, leg: Leg, start: Callable[[Array], State], moved: Callable[[Array], Array]

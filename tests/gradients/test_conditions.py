@@ -146,6 +146,52 @@ def test_a_thrown_mass_lands_when_it_should():
     assert np.allclose(found.jacobian[-1, 0], [0.0, 0.0, 1.0], rtol=0.0, atol=1e-8)
 
 
+def test_a_time_that_a_parameter_sets():
+    """A mass is pulled up from a time on, and stopped at a height: both are parameters, and systems are the same."""
+    down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-10.0, 10.0))
+    method, v = sx.EnergyMomentum(0.1), 2.0
+
+    def pulled(p):
+        later = Event("later", "time", above=p[0], then=[Stage(up, method, 3.0)])
+        high = Event("high", lambda _, state: float(state.q[0, 0]), above=p[1], after=["later"])
+        return Stages([Stage(down, method, 3.0)], [later, high]), down.state([[0.0]], [[v]])
+
+    p = np.array([0.55, 0.5])
+    found = sx.tangent(pulled, p, None, [0.7, 3.0])
+    t = found.t[-1]
+    fast = v - 20.0 * p[0] + 10.0 * t
+    assert v * p[0] - 5.0 * p[0] ** 2 + (v - 10.0 * p[0]) * (t - p[0]) + 5.0 * (t - p[0]) ** 2 == pytest.approx(p[1])
+    assert np.allclose(found.event_derivatives["later"], [1.0, 0.0], rtol=1e-9, atol=1e-12)
+    exact = [20.0 * (t - p[0]) / fast, 1.0 / fast]
+    assert np.allclose(found.event_derivatives["high"], exact, rtol=1e-8, atol=1e-12)
+    assert np.allclose(found.jacobian[0, 0], [-20.0 * (0.7 - p[0]), 0.0], rtol=1e-8, atol=1e-8)
+    back = sx.gradient(pulled, p, None, [0.7, 3.0], lambda state: (state.t, 0.0 * state.q, 0.0 * state.q, 1.0))
+    assert np.allclose(back.parameters, exact, rtol=1e-7, atol=1e-12)
+
+
+def test_a_given_time_at_the_end_of_a_step():
+    def pulled(p):
+        down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-p[0], p[0]))
+        later = Event("later", "time", above=0.5, then=[Stage(up, sx.EnergyMomentum(0.1), 1.0)])
+        return Stages([Stage(down, sx.EnergyMomentum(0.1), 1.0)], [later]), down.state([[0.0]], [[2.0]])
+
+    found = sx.tangent(pulled, [10.0], None, [0.5, 1.0])
+    assert np.allclose(found.jacobian.ravel(), [-0.125, -0.25], rtol=1e-8, atol=0.0)
+    assert np.array_equal(found.event_derivatives["later"], [0.0])
+
+
+def test_a_run_that_a_condition_stops_at_once_is_refused():
+    def still(p):
+        system = sx.System([1.0], {"weight": sx.Gravity([1.0], [-p[0]])}, dim=1)
+        low = Event("low", lambda _, state: float(state.q[0, 0]), below=1.0)
+        return Stages([Stage(system, sx.EnergyMomentum(0.1), 1.0)], [low]), system.state([[0.0]])
+
+    with pytest.raises(InvalidSystem, match="'low' stops the run where it starts, at t = 0 s"):
+        sx.tangent(still, [10.0], None, [0.2, 1.0])
+    with pytest.raises(InvalidSystem, match="gradient: the condition 'low' stops the run where it starts"):
+        sx.gradient(still, [10.0], None, [1.0], lambda state: (state.t, 0.0 * state.q, 0.0 * state.q))
+
+
 def test_a_condition_that_only_just_holds_is_refused():
     """A mass reaches its highest point at the end of a step, where a condition on its height holds by rounding."""
 
