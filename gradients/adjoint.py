@@ -256,7 +256,7 @@ class _AdjointRun:
         last, tape, later = self._last, self._tape, None
         by_time = 0.0 if after is None else self._back.follow(after)
         if self.condition is not None:
-            if last in self._at_samples:
+            if self.condition.stops and last in self._at_samples:  # else it is of a given time
                 *costs, more = self._at_samples.pop(last)
                 self._back.add(*costs)
                 by_time += more

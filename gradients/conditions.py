@@ -50,6 +50,8 @@ class Condition:
 
     Attributes
     ----------
+    stops : bool
+        Whether the run ends there.
     by_end : Variation
         The derivatives [..., 1] of the state by its time.
 
@@ -63,6 +65,7 @@ class Condition:
         assert leg.event is not None, "a condition ends it"
         self._stages, self._family, self._run, self._state, self._leg = stages, family, run, state, leg
         self._name = leg.event.name
+        self.stops = leg.event.then == "stop"
         self.is_time = leg.event.value == "time"
         if self.is_time:
             bound, count = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -137,7 +137,8 @@ class StagedBuild:
             motion.advance(t)
             if motion.stopped:
                 self.stopped = motion.stopped
-                self.times = np.append(self.times[:k], motion.happened[self.stopped])
+                end = motion.happened[self.stopped]  # at a time before only by rounding it is that one
+                self.times = np.append(self.times[:k][self.times[:k] < end - _SAME * abs(end)], end)
                 break
         acting = {event.name: event for event in stages.events if event.then != "record"}
         self.all_happened = motion.happened
@@ -145,9 +146,7 @@ class StagedBuild:
         ends = [*(one.t for one in motion.entered[1:]), float(self.times[-1])]
         found: list[Leg] = []
         shift = 0.0
-        for one, end in zip(motion.entered, ends, strict=True):
-            if not end > one.t:
-                continue  # a condition that holds at once
+        for one, end in _without_slivers(zip(motion.entered, ends, strict=True)):
             if np.isnan(one.dt):
                 raise InvalidSystem(
                     f"{self.who}: {stages.stages[one.at].integrator.name} takes no steps of one size, and has no "
@@ -255,6 +254,23 @@ class StagedBuild:
         if leg is self.legs[-1] or (len(some) and abs(some[-1] - leg.end) <= _SAME * abs(leg.end)):
             return some, some
         return some, np.append(some, leg.end)
+
+
+def _without_slivers(parts: Iterable[tuple[Entered, float]]) -> list[tuple[Entered, float]]:
+    """Return parts with their ends; what follows steps of a stage by rounding alone belongs to these.
+
+    Of a condition that holds at the end of a step the time is located after it by a part of the next one.
+    """
+    found: list[tuple[Entered, float]] = []
+    for one, end in parts:
+        if not end > one.t:
+            continue  # a condition that holds at once
+        last = found[-1][0] if found else None
+        if last is not None and (last.after, last.at) == (one.after, one.at) and end - one.t < _SAME * last.dt:
+            found[-1] = last, end
+        else:
+            found.append((one, end))
+    return found
 
 
 def staged(who: str, build: Build, p: ArrayLike, integrator: Integrator | None, times: Array) -> StagedBuild | None:

@@ -169,15 +169,25 @@ def test_a_time_that_a_parameter_sets():
     assert np.allclose(back.parameters, exact, rtol=1e-7, atol=1e-12)
 
 
-def test_a_given_time_at_the_end_of_a_step():
-    def pulled(p):
-        down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-p[0], p[0]))
-        later = Event("later", "time", above=0.5, then=[Stage(up, sx.EnergyMomentum(0.1), 1.0)])
-        return Stages([Stage(down, sx.EnergyMomentum(0.1), 1.0)], [later]), down.state([[0.0]], [[2.0]])
+def test_a_time_at_the_end_of_a_step_that_is_a_sample():
+    """What begins there, at a time that may be a parameter, is not felt at that sample; a stop is at it."""
 
-    found = sx.tangent(pulled, [10.0], None, [0.5, 1.0])
-    assert np.allclose(found.jacobian.ravel(), [-0.125, -0.25], rtol=1e-8, atol=0.0)
-    assert np.array_equal(found.event_derivatives["later"], [0.0])
+    def pulled(p, then=None):
+        down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-p[0], p[0]))
+        follow = then or [Stage(up, sx.EnergyMomentum(0.1), 1.0)]
+        later = Event("later", "time", above=0.25 * p[1], then=follow)
+        return Stages([Stage(down, sx.EnergyMomentum(0.1), 1.0)], [later]), down.state([[0.0]], [[p[1]]])
+
+    def cost(state):
+        return float(state.q[0, 0] + state.t), np.ones((1, 1)), np.zeros((1, 1)), 1.0
+
+    p = [10.0, 2.0]
+    for then, exact in ((None, [[-0.125, 0.5], [-0.25, 1.0 - 0.25 * 10.0]]), ("stop", [[-0.125, 0.5 - 0.25 * 3.0]])):
+        found = sx.tangent(lambda p, then=then: pulled(p, then), p, None, [0.5, 1.0])
+        assert np.allclose(found.jacobian[:, 0], exact, rtol=1e-8, atol=0.0)
+        assert np.allclose(found.event_derivatives["later"], [0.0, 0.25], rtol=1e-9, atol=0.0)
+        back = sx.gradient(lambda p, then=then: pulled(p, then), p, None, [0.5, 1.0], cost)
+        assert np.allclose(back.parameters, (found.jacobian[:, 0] + found.dt).sum(axis=0), rtol=1e-8, atol=1e-10)
 
 
 def test_a_run_that_a_condition_stops_at_once_is_refused():
