@@ -20,7 +20,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.backward import Backward
 from symplex.gradients.conditions import Condition
-from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import Family
 from symplex.gradients.staged import Build, staged
 from symplex.gradients.tapes import IntegerTape, Tape, WalkingTape, tape_of
@@ -140,7 +140,6 @@ def gradient(
         made = DifferentiableRun("gradient", family.system, family.state, integrator, times)  # pyright: ignore[reportArgumentType]
         run = _AdjointRun(family, made, len(times), cost, factors, budget, states)
         return _result(run.back(None), [run])
-    require_times("gradient", stages.times, stages.start(stages.p).t)
     _require_factors(factors, [leg.stage.system for leg in stages.legs])
     runs, k = list[_AdjointRun](), len(stages.p)
     start: Callable[[Array], State] = stages.start

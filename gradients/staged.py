@@ -106,7 +106,8 @@ class StagedBuild:
         self.all_happened: Mapping[str, float] = {}
         self.moved: list[float] = []
         self.stopped = ""
-        stages = self._at(self.p)[0]
+        stages, state = self._at(self.p)
+        require_times(who, times, state.t)
         self.legs = self._after_conditions(stages) if stages.events else self._given(stages)
         for leg in self.legs:
             if leg.stage.beginning is not None:
@@ -191,6 +192,12 @@ class StagedBuild:
                 self._following[key] = tuple(stages.following(event, happened))
             found = self._following[key]
         stage = found[entered.at]
+        own = self._at(self.p)[0].events
+        if [_kind(event) for event in stages.events] != [_kind(event) for event in own]:
+            raise InvalidSystem(
+                f"{self.who}: a parameter changes which conditions there are, or what follows them; there is no "
+                "derivative by it."
+            )
         known = self._known.get(id(stage.system))
         if known is not None and known[1] != p.tobytes():  # one system for several parameters, with other conditions
             stage = replace(stage, system=copy.copy(stage.system))
@@ -254,6 +261,26 @@ class StagedBuild:
         if leg is self.legs[-1] or (len(some) and abs(some[-1] - leg.end) <= _SAME * abs(leg.end)):
             return some, some
         return some, np.append(some, leg.end)
+
+
+def require_times(who: str, times: Array, start: float) -> None:
+    """Check the times of samples.
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not ascend, or begin before the start in s.
+    """
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
+    if times[0] < start:
+        raise InvalidArgument(f"{who}: times must not be before the start at {start:g} s, got {times[0]:g} s.")
+
+
+def _kind(event: Event) -> tuple[object, ...]:
+    """Return what of a condition no parameter can change."""
+    then = event.then if isinstance(event.then, str) else ""
+    return event.name, event.value == "time", event.above is None, event.after, then
 
 
 def _without_slivers(parts: Iterable[tuple[Entered, float]]) -> list[tuple[Entered, float]]:

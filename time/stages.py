@@ -289,7 +289,8 @@ class StagedMotion(Motion):
     def _keep_entered(self, t: float, interval: float | None) -> None:
         """Keep that steps begin at a time in s, fitted to an interval in s if one is given."""
         dt = self._motion.dt if isinstance(self._motion, FixedStepMotion) else np.nan
-        self.entered.append(Entered(*self._followed, self._at, t, dt, round(interval / dt) if interval else 0))
+        parts = round(interval / dt) if interval and dt > 0.0 else 0
+        self.entered.append(Entered(*self._followed, self._at, t, dt, parts))
 
     @property
     def system(self) -> System:  # pyright: ignore[reportIncompatibleVariableOverride]

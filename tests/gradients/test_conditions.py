@@ -6,7 +6,7 @@ import pytest
 import symplex as sx
 from reference.impacts import CELLS, MESH, differences
 from reference.lines import straight
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures import BeamProperties, ViscousMeasures, beams
 from symplex.studies.derivatives import KeyedRun
@@ -200,6 +200,24 @@ def test_a_run_that_a_condition_stops_at_once_is_refused():
         sx.tangent(still, [10.0], None, [0.2, 1.0])
     with pytest.raises(InvalidSystem, match="gradient: the condition 'low' stops the run where it starts"):
         sx.gradient(still, [10.0], None, [1.0], lambda state: (state.t, 0.0 * state.q, 0.0 * state.q))
+
+
+def test_what_conditions_and_times_must_be():
+    def stopped(p, method=sx.EnergyMomentum(0.1), events=None):  # noqa: B008
+        system = sx.System([1.0], {"weight": sx.Gravity([1.0], [-p[0]])}, dim=1)
+        low = Event("low", lambda _, state: float(state.q[0, 0]), below=-1.0)
+        return Stages([Stage(system, method, 1.0)], [low] if events is None else events(p)), system.state([[0.0]])
+
+    def other(p):
+        return stopped(p, events=lambda p: [Event("low", "time", above=0.35)] if p[0] == 10.0 else [])
+
+    for times in ([], [0.8, 0.2], [np.nan]):
+        with pytest.raises(InvalidArgument, match="tangent: times must be finite numbers in ascending order"):
+            sx.tangent(stopped, [10.0], None, times)
+    with pytest.raises(InvalidSystem, match="AdaptiveVariational takes no steps of one size, and has no derivatives"):
+        sx.tangent(lambda p: stopped(p, sx.AdaptiveVariational(0.01)), [10.0], None, [0.2, 1.0])
+    with pytest.raises(InvalidSystem, match="a parameter changes which conditions there are"):
+        sx.tangent(other, [10.0], None, [0.2, 1.0])
 
 
 def test_a_condition_that_only_just_holds_is_refused():
