@@ -142,3 +142,39 @@ def test_a_block_thrown_onto_another_one_keeps_both_momenta_and_the_balance():
     assert abs(after["balance"] - before["balance"]) < 1e-11 * before["kinetic"]
     np.testing.assert_allclose(system.momentum(end), system.momentum(start), atol=1e-12 * size)
     np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(start), atol=1e-11 * size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method", [sx.EnergyMomentum(1e-3), sx.Newmark(2e-4), sx.GeneralizedAlpha(1e-3, 0.8)], ids=repr
+)
+def test_derivatives_of_runs_are_those_of_differences(method):
+    """By Young's modulus, the stiffness of contact and the coefficient of friction."""
+    low = sx.box((1.0, 1.0, 0.5), (1, 1, 1), split="hexahedra")
+    high = sx.box((0.8, 0.8, 0.5), (2, 1, 1), split="hexahedra", origin=(0.05, 0.07, 0.4995))
+    mesh = sx.merge({"low": low, "high": high})
+    x, cells, surface = mesh.points, mesh.cells["hexahedron"], Surface.of(mesh, ["low", "high"])
+    mass = sx.lumped_mass(x, cells, 1000.0, len(x))
+    held, v = x[:, 2:] < 1e-9, np.zeros_like(x)
+    v[mesh.nodes_of("high")] = 0.5, 0.1, -0.2
+    weights, times = np.random.default_rng(0).standard_normal(x.shape), [0.005, 0.01]
+
+    def build(p):
+        contact = SegmentContact(surface, x, p[1], between=[("high", "low")])
+        solid = sx.Solid(x, cells, sx.NeoHookean.from_young(p[0], 0.3, 1000.0))
+        parts = {"solid": solid, "contact": contact, "weight": sx.Gravity(mass, (0, 0, -10.0))}
+        rub = Friction(contact, p[2], slip_speed=0.05)
+        system = sx.System(mass, parts, fixed=np.repeat(held, 3, axis=1), loads={"rub": rub})
+        return system, system.state(x, v)
+
+    def cost(state):
+        return float(np.sum(weights * state.q)), weights, np.zeros_like(weights)
+
+    p = np.array([1e6, 1e8, 0.3])
+    found = sx.tangent(build, p, method, times)
+    for j, e in enumerate(np.diag(1e-5 * p)):
+        runs = [sx.record(build(end)[0], method, build(end)[1], times).q.reshape(2, -1) for end in (p + e, p - e)]
+        slope = (runs[0] - runs[1]) / (2.0 * e[j])
+        assert np.abs(slope - found.jacobian[..., j]).max() < 1e-6 * np.abs(slope).max()
+    back = sx.gradient(build, p, method, times, cost)
+    assert np.allclose(back.parameters, np.einsum("i,tik->k", weights.ravel(), found.jacobian), rtol=1e-8, atol=0.0)
