@@ -43,7 +43,7 @@ def test_every_example_has_a_page_with_its_command(extensions):
     assert "oblique_impact.png" in [picture.name for picture in drop.pictures]
     assert DOCS / "kepler.md" in examples["kepler.py"].pages
     bare = {name for name, example in examples.items() if example.command and not example.pictures}
-    assert bare == {"braking_block.toml", "falling_climber.toml", "touching_spheres.py"}  # numbers only
+    assert bare == {"falling_climber.toml", "touching_spheres.py"}  # numbers only
 
 
 def test_terms_of_other_programs_lead_to_sections(extensions):
