@@ -7,13 +7,13 @@ from typing import Annotated, final
 
 import numpy as np
 
-from symplex.base.arguments import checked
+from symplex.base.arguments import checked, described
 from symplex.base.quantities import not_negative, positive
 from symplex.contact.friction_law import FrictionLaw
 from symplex.contact.kernel_friction import MeasureFriction, SurfaceContact, SurfaceFriction
 from symplex.contact.node_friction import NodeFriction
 from symplex.contact.rigid import ObstacleContact, RigidContact
-from symplex.errors import InvalidSystem, StepFailed
+from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import Factors, IncrementLoad
 from symplex.fem.actions.looped_load import CompiledLoad
 from symplex.fem.assembly.calls import Call
@@ -75,6 +75,10 @@ class Friction(CompiledLoad, IncrementLoad):
         slip_speed: Annotated[float, positive("m/s")] = SLIP_SPEED,
         between: tuple[str, str] | None = None,
     ):
+        if not isinstance(contact, SurfaceContact | ObstacleContact):
+            raise InvalidArgument(
+                f"Friction: contact must be one between bodies or with an obstacle, got {described(contact)}."
+            )
         static = coefficient if static is None else static
         if static < coefficient:
             raise InvalidSystem(f"Friction: static must be at least coefficient = {coefficient:g}, got {static:g}.")

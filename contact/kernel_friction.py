@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from symplex.contact import friction_loops, pair_friction, segment_friction
+from symplex.contact import friction_loops, pair_friction, segment_friction, segment_loops
 from symplex.contact.bodies import BodyContact
 from symplex.contact.facet_pairs import FacetPairs
 from symplex.contact.friction_law import FrictionLaw
@@ -39,6 +39,8 @@ class KernelFriction(Copyable, ABC):
         The stencils as they are now.
     """
 
+    _dim, _least_nodes = 3, 0  # of arrays for nodes
+
     @property
     @abstractmethod
     def nodes(self) -> IntArray: ...
@@ -53,6 +55,9 @@ class KernelFriction(Copyable, ABC):
 
     def _checked(self, *nodal: Array) -> tuple[Array, ...]:
         """Return nodal vectors that kernels can read: they would read beyond the end."""
+        n = max(map(len, nodal))
+        for values in nodal:
+            require_nodal("Friction", "an array for nodes has", values, max(n, self._least_nodes), self._dim)
         return tuple(np.ascontiguousarray(values, float) for values in nodal)
 
     def add(self, q0: Array, q1: Array, v: Array, out: Array) -> float:
@@ -77,6 +82,7 @@ class MeasureFriction(KernelFriction):
 
     def __init__(self, contact: RigidContact, friction: FrictionLaw):
         self._contact, self._friction = contact, friction
+        self._dim, self._least_nodes = contact.obstacle.dim, int(contact.nodes.max(initial=-1)) + 1
 
     @property
     def nodes(self) -> IntArray:
@@ -98,16 +104,6 @@ class MeasureFriction(KernelFriction):
         numbers = np.array(self._friction, float)
         one, other = (FrictionRecord(**contact.as_dict(), friction=numbers, secant=secant) for secant in (False, True))
         return one, other
-
-    @cached_property
-    def _least_nodes(self) -> int:
-        return int(self.nodes.max(initial=-1)) + 1
-
-    def _checked(self, *nodal: Array) -> tuple[Array, ...]:
-        n, dim = max(map(len, nodal)), self._contact.obstacle.dim
-        for values in nodal:
-            require_nodal("Friction", "an array for nodes has", values, max(n, self._least_nodes), dim)
-        return super()._checked(*nodal)
 
 
 @final
@@ -146,14 +142,17 @@ class SurfaceFriction(KernelFriction):
     def tractions(self, q: Array, v: Array) -> Array:
         """Return the tractions [n, 3] in Pa at nodes; see `Friction.tractions`."""
         record = self._call_at(FORCES, (q,), False).record
-        found = np.zeros((len(q), 4))
+        forces, areas = np.zeros((len(q), 3)), np.zeros(len(q))
         if isinstance(record, FacetFrictionRecord):
-            segment_friction.add_tractions(*self._checked(q, v), record, found)
+            q, v = self._checked(q, v)
+            segment_friction.add_tractions(q, v, record, forces)
+            pressed = np.zeros((len(q), 2))  # of all bodies, so that tractions of several add up
+            segment_loops.add_pressures(q, self._contact.near((q,)).record, pressed)
+            areas = pressed[:, 1]
         else:
-            forces, surface = np.zeros(q.shape), self._contact.surface
             self.add(q, q, v, forces)
-            found[:, :3], found[surface.vertices, 3] = forces, surface.vertex_areas
-        return np.divide(found[:, :3], found[:, 3:], out=np.zeros((len(q), 3)), where=found[:, 3:] > 0.0)
+            areas[self._contact.surface.vertices] = self._contact.surface.vertex_areas
+        return np.divide(forces, areas[:, None], out=np.zeros_like(forces), where=areas[:, None] > 0.0)
 
     def _record_at(self, form: LoadForm, pairs: Pairs, secant: bool) -> PairFrictionRecord | FacetFrictionRecord:
         """Return what kernels read of the pairs that have this friction, made once for a list."""

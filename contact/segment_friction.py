@@ -58,7 +58,7 @@ class FacetFrictionRecord(FacetPairs):
 def _add_forces(x, v, e, our, room, f, tractions):
     """Add the forces of a pair to f [2 w, 3] at its positions and velocities [2 w, 3]; return whether there are any.
 
-    To tractions [6, 4], if they are not empty, is added what corners have of the forces and areas by linear functions.
+    To tractions [6, 3], if they are not empty, is added what corners have of the forces by linear functions.
     """
     common = overlap(x, e, our, room, True)
     n, zero = common.n, 0.0 * common.d
@@ -103,7 +103,6 @@ def _add_forces(x, v, e, our, room, f, tractions):
             shares = 1.0 - l1 - l2, l1, l2, 1.0 - m1 - m2, m1, m2
             for c in range(len(tractions)):
                 add_to(tractions, c, times(shares[c] if c < 3 else -shares[c], t))
-                tractions[c, 3] += shares[c] * touching
     if acts:
         lever, twist = cross(moment, n), 0.5 * dot(moment, n)
         f1 = plus(times(-dot(g1, lever), n), times(twist, cross(n, g1)))
@@ -161,9 +160,9 @@ def add_friction_derivatives(factor, q0, q1, q, v, by_q, by_v, our, slots, out, 
 
 @kernel
 def add_tractions(q, v, our, out):
-    """Add to out [n, 4] what nodes have of friction in N and of areas in m², by linear functions."""
+    """Add to out [n, 3] what nodes have of friction in N, by linear functions."""
     x = np.empty((our.nodes.shape[1], 3))
-    u, f, room, found = np.empty_like(x), np.zeros_like(x), workspace(x), np.zeros((6, 4))
+    u, f, room, found = np.empty_like(x), np.zeros_like(x), workspace(x), np.zeros((6, 3))
     for e in range(len(our.nodes)):
         gather_facets(q, our, e, x)
         gather_facets(v, our, e, u)

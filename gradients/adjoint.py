@@ -20,7 +20,7 @@ from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
 from symplex.gradients.backward import Backward
 from symplex.gradients.conditions import Condition
-from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.family import Family
 from symplex.gradients.staged import Build, staged
 from symplex.gradients.tapes import IntegerTape, Tape, WalkingTape, tape_of
@@ -140,7 +140,6 @@ def gradient(
         made = DifferentiableRun("gradient", family.system, family.state, integrator, times)  # pyright: ignore[reportArgumentType]
         run = _AdjointRun(family, made, len(times), cost, factors, budget, states)
         return _result(run.back(None), [run])
-    require_times("gradient", stages.times, stages.start(stages.p).t)
     _require_factors(factors, [leg.stage.system for leg in stages.legs])
     runs, k = list[_AdjointRun](), len(stages.p)
     start: Callable[[Array], State] = stages.start
@@ -256,7 +255,7 @@ class _AdjointRun:
         last, tape, later = self._last, self._tape, None
         by_time = 0.0 if after is None else self._back.follow(after)
         if self.condition is not None:
-            if last in self._at_samples:
+            if self.condition.stops and last in self._at_samples:  # else it is of a given time
                 *costs, more = self._at_samples.pop(last)
                 self._back.add(*costs)
                 by_time += more

@@ -26,10 +26,12 @@ from symplex.gradients.internal_variables import WEIGHTS
 from symplex.gradients.linear_steps import Variation
 from symplex.gradients.staged import Leg, StagedBuild
 from symplex.gradients.tangents import along, slopes
+from symplex.time.stage_event import Event
 
 _OF_STEP = 1e-2  # of the size of a step, to differentiate by the time
 _RELATIVE = 1e-5  # of the size of positions, velocities and others, to differentiate by one of them
 _LEAST_RATE = 1e-3  # of a condition where it begins to hold, relative to its mean on the way there
+_SHORTEST = 1e-7  # step to it, relative to its time, to differentiate by that
 _OF_STATE = 1e-6  # how far a condition of the state alone may be from holding, relative to the start of the way
 
 
@@ -48,6 +50,8 @@ class Condition:
 
     Attributes
     ----------
+    stops : bool
+        Whether the run ends there.
     by_end : Variation
         The derivatives [..., 1] of the state by its time.
 
@@ -61,10 +65,26 @@ class Condition:
         assert leg.event is not None, "a condition ends it"
         self._stages, self._family, self._run, self._state, self._leg = stages, family, run, state, leg
         self._name = leg.event.name
+        self.stops = leg.event.then == "stop"
         self.is_time = leg.event.value == "time"
+        if self.is_time:
+            bound, count = (
+                leg.event.bound,
+                range(len(family)),
+            )  # the difference is zero, without rounding, if it is given
+            bounds = [family.slope(j, lambda system: np.array(self._event(system).bound - bound)) for j in count]
+            self._bounds, self._since = np.array(bounds), self._place_of_last_before()
+            if self._since is None and not self._bounds.any():
+                zero, z = np.zeros((*state.q.shape, 1)), {k: np.zeros((*z.shape, 1)) for k, z in state.internal.items()}
+                self.by_end = Variation(zero, zero, zero, zero, z)
+                return
+        if leg.end - leg.entered.t < _SHORTEST * abs(leg.end):
+            raise InvalidSystem(
+                f"{stages.who}: the condition '{self._name}' holds {leg.end - leg.entered.t:.1g} s after a step, too "
+                "soon to find by differences how the state depends on that time. Change its bound or the step a little."
+            )
         self.by_end = run.by_end()
         if self.is_time:
-            self._since = self._place_of_last_before()
             return
         start, end = (self._excess(family.system, one) for one in (family.state, state))
         if not abs(end) <= _OF_STATE * abs(start):
@@ -99,12 +119,16 @@ class Condition:
         motion = self._run.at(system, state)
         found = motion.advance(state.t)
         state = replace(found, a=state.a) if self._run.carries else found
-        return self._stages.event_of(system, self._name).excess(motion, state, 0.0)
+        return self._event(system).excess(motion, state, 0.0)
+
+    def _event(self, system: System) -> Event:
+        """Return the condition as it is for the parameters of a system."""
+        return self._stages.event_of(system, self._name)
 
     def slopes(self, d: Variation, moved: Array) -> Array:
         """Return the derivatives [k] of its time, from those of the state then and of earlier conditions [m, k]."""
         if self.is_time:
-            return np.zeros(d.q.shape[2]) if self._since is None else moved[self._since]
+            return self._bounds if self._since is None else self._bounds + moved[self._since]
         return -slopes(self._family, self._state, d, self._excess, every=True) / self._rate
 
     def backward(self, by: Variation, by_time: float) -> tuple[Variation, Array]:
@@ -112,8 +136,9 @@ class Condition:
         family, found = self._family, np.zeros(len(self._family))
         by_time += by.dot(self.by_end)
         if self.is_time:
+            found += by_time * self._bounds
             if self._since is not None:
-                found[len(self._stages.p) + self._since] = by_time
+                found[len(self._stages.p) + self._since] += by_time
             return by, found
         factor = -by_time / self._rate
         for j in range(len(found)):

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from symplex.errors import InvalidArgument, InvalidSystem, StepFailed
+from symplex.errors import InvalidSystem, StepFailed
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.actions.loads import ProportionalLoad
 from symplex.fem.assembly.pattern import Array
@@ -28,7 +28,7 @@ from symplex.gradients.linear_steps import (
     Variation,
     has_products,
 )
-from symplex.gradients.staged import Leg
+from symplex.gradients.staged import Leg, require_times
 from symplex.time.composition import Composition, substeps
 from symplex.time.explicit.newmark import Newmark, NewmarkMotion
 from symplex.time.implicit.implicit import ImplicitIntegrator, ImplicitMotion
@@ -253,20 +253,6 @@ def moving(motion: FixedStepMotion) -> dict[str, Array]:
     arrays = motion.arrays()
     found = {name: arrays[name].copy() for name in ("q", "v", "a", "own_a") if name in arrays}
     return found | arrays_of(internal_of(arrays))
-
-
-def require_times(who: str, times: Array, start: float) -> None:
-    """Check the times of samples.
-
-    Raises
-    ------
-    InvalidArgument
-        If they do not ascend, or begin before the start in s.
-    """
-    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-        raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
-    if times[0] < start:
-        raise InvalidArgument(f"{who}: times must not be before the start at {start:g} s, got {times[0]:g} s.")
 
 
 def require_differentiable(who: str, system: System, method: Integrator, inner: Integrator) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -52,8 +53,8 @@ class Leg:
 
     @property
     def moves(self) -> bool:
-        """Whether its end depends on parameters by itself."""
-        return self.event is not None and (self.event.value != "time" or len(self.event.after) > 0)
+        """Whether its end may depend on parameters."""
+        return self.event is not None
 
     @property
     def parts(self) -> int:
@@ -99,13 +100,14 @@ class StagedBuild:
     def __init__(self, who: str, build: Build, p: ArrayLike, times: Array):
         self.who, self._build, self._found = who, build, dict[bytes, tuple[Stages, State]]()
         self._following = dict[tuple[bytes, str, tuple[float, ...]], tuple[Stage, ...]]()
-        self._events = dict[int, Mapping[str, Event]]()
+        self._known = dict[int, tuple[System, bytes, Mapping[str, Event]]]()  # systems that were built, of which p
         self.p, self.times = np.array(p, float), times
         self.happened: Mapping[str, float] = {}
         self.all_happened: Mapping[str, float] = {}
         self.moved: list[float] = []
         self.stopped = ""
-        stages = self._at(self.p)[0]
+        stages, state = self._at(self.p)
+        require_times(who, times, state.t)
         self.legs = self._after_conditions(stages) if stages.events else self._given(stages)
         for leg in self.legs:
             if leg.stage.beginning is not None:
@@ -136,7 +138,8 @@ class StagedBuild:
             motion.advance(t)
             if motion.stopped:
                 self.stopped = motion.stopped
-                self.times = np.append(self.times[:k], motion.happened[self.stopped])
+                end = motion.happened[self.stopped]  # at a time before only by rounding it is that one
+                self.times = np.append(self.times[:k][self.times[:k] < end - _SAME * abs(end)], end)
                 break
         acting = {event.name: event for event in stages.events if event.then != "record"}
         self.all_happened = motion.happened
@@ -144,9 +147,7 @@ class StagedBuild:
         ends = [*(one.t for one in motion.entered[1:]), float(self.times[-1])]
         found: list[Leg] = []
         shift = 0.0
-        for one, end in zip(motion.entered, ends, strict=True):
-            if not end > one.t:
-                continue  # a condition that holds at once
+        for one, end in _without_slivers(zip(motion.entered, ends, strict=True)):
             if np.isnan(one.dt):
                 raise InvalidSystem(
                     f"{self.who}: {stages.stages[one.at].integrator.name} takes no steps of one size, and has no "
@@ -160,6 +161,11 @@ class StagedBuild:
                 self.moved.append(end)
             shift *= 1.0 - (end - one.t) / one.dt / leg.parts if leg.parts else 0.0
             shift = 0.0 if abs(shift) < _SAME else shift
+        if not found:
+            raise InvalidSystem(
+                f"{self.who}: the condition '{self.stopped}' stops the run where it starts, at t = {ends[-1]:g} s; "
+                "there is no motion to differentiate. Change its bound."
+            )
         return found
 
     def _at(self, p: Array) -> tuple[Stages, State]:
@@ -186,7 +192,16 @@ class StagedBuild:
                 self._following[key] = tuple(stages.following(event, happened))
             found = self._following[key]
         stage = found[entered.at]
-        self._events[id(stage.system)] = {event.name: event for event in stages.events}
+        own = self._at(self.p)[0].events
+        if [_kind(event) for event in stages.events] != [_kind(event) for event in own]:
+            raise InvalidSystem(
+                f"{self.who}: a parameter changes which conditions there are, or what follows them; there is no "
+                "derivative by it."
+            )
+        known = self._known.get(id(stage.system))
+        if known is not None and known[1] != p.tobytes():  # one system for several parameters, with other conditions
+            stage = replace(stage, system=copy.copy(stage.system))
+        self._known[id(stage.system)] = stage.system, p.tobytes(), {event.name: event for event in stages.events}
         return stage
 
     def start(self, p: Array) -> State:
@@ -195,7 +210,7 @@ class StagedBuild:
 
     def event_of(self, system: System, name: str) -> Event:
         """Return a condition as it is for the parameters of a system that was built."""
-        return self._events[id(system)][name]
+        return self._known[id(system)][2][name]
 
     def of(
         self, leg: Leg, start: Callable[[Array], State], moved: Callable[[Array], Array]
@@ -246,6 +261,43 @@ class StagedBuild:
         if leg is self.legs[-1] or (len(some) and abs(some[-1] - leg.end) <= _SAME * abs(leg.end)):
             return some, some
         return some, np.append(some, leg.end)
+
+
+def require_times(who: str, times: Array, start: float) -> None:
+    """Check the times of samples.
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not ascend, or begin before the start in s.
+    """
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+        raise InvalidArgument(f"{who}: times must be finite numbers in ascending order.")
+    if times[0] < start:
+        raise InvalidArgument(f"{who}: times must not be before the start at {start:g} s, got {times[0]:g} s.")
+
+
+def _kind(event: Event) -> tuple[object, ...]:
+    """Return what of a condition no parameter can change."""
+    then = event.then if isinstance(event.then, str) else ""
+    return event.name, event.value == "time", event.above is None, event.after, then
+
+
+def _without_slivers(parts: Iterable[tuple[Entered, float]]) -> list[tuple[Entered, float]]:
+    """Return parts with their ends; what follows steps of a stage by rounding alone belongs to these.
+
+    Of a condition that holds at the end of a step the time is located after it by a part of the next one.
+    """
+    found: list[tuple[Entered, float]] = []
+    for one, end in parts:
+        if not end > one.t:
+            continue  # a condition that holds at once
+        last = found[-1][0] if found else None
+        if last is not None and (last.after, last.at) == (one.after, one.at) and end - one.t < _SAME * last.dt:
+            found[-1] = last, end
+        else:
+            found.append((one, end))
+    return found
 
 
 def staged(who: str, build: Build, p: ArrayLike, integrator: Integrator | None, times: Array) -> StagedBuild | None:

@@ -15,7 +15,7 @@ from symplex.base.representation import Summarized
 from symplex.errors import InvalidArgument
 from symplex.fem.assembly.pattern import Array
 from symplex.fem.system import State, System
-from symplex.gradients.differentiable import DifferentiableRun, require_times
+from symplex.gradients.differentiable import DifferentiableRun
 from symplex.gradients.explicit_loop import ExplicitLoop
 from symplex.gradients.family import WEIGHTS, Family
 from symplex.gradients.linear_steps import Change, ForcesAtPoint, LinearAccelerations, StepForces, Variation
@@ -232,7 +232,6 @@ def _in_stages(stages: StagedBuild, observe: Observe | None, scales: ArrayLike |
     """Return numbers of a run in stages, each of which begins at the state of the one before to first order."""
     from symplex.gradients.conditions import Condition  # which needs the derivatives of values of here
 
-    require_times("tangent", stages.times, stages.start(stages.p).t)
     values, jacobian, times = [], [], np.array(stages.moved)
     start: Callable[[Array], State] = stages.start
     dt, one = np.zeros((len(times), len(stages.p))), None

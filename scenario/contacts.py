@@ -102,7 +102,7 @@ class ContactTable(FrictionTable):
         float | None,
         declared(BodyContact, "distance"),
         "Activation distance d̂, at most the shortest edge: by default a tenth of it; 0.02 of it with `begins = "
-        '"touch"`, then the largest overlap.',
+        '"touch"`, then the largest overlap; 0 with `integration = "segments"`.',
     ] = None
     margin: Annotated[
         float | None,

@@ -161,6 +161,9 @@ def sensitivity(
                 f"{shown(one.name)} has no derivative; take one of a column, such as final(COLUMN), max(COLUMN) or "
                 "mean(PROBE.COLUMN), or the time of a condition, events.NAME."
             )
+        if one.condition and one.condition not in (known := [when.name for when in scenario.tables.when]):
+            there = f"there are {listed(known)}" if known else "there is none"
+            raise ScenarioError(f"{scenario.path.name}: no [[when]] has the name {shown(one.condition)}; {there}.")
     folder = Folder(output if output is not None else f"{scenario.name}-sensitivity", "sensitivity")
     folder.refuse_taken(overwrite)
     columns = list(dict.fromkeys(one.source for one in requested if not one.condition))
@@ -176,10 +179,10 @@ def sensitivity(
     for one in requested:
         if name := one.condition:
             if name not in found.events:
-                known = (
-                    f"those that change the run are {listed(found.events)}" if found.events else "none changes the run"
+                raise ScenarioError(
+                    f"{scenario.path.name}: {one.name} has no derivative: it does not hold in this run, holds at its "
+                    "start, or changes nothing. Take one that stops the run, or that a from, until or stage names."
                 )
-                raise ScenarioError(f"{scenario.path.name}: {one.name} has no derivative: {known}.")
             numbers[one.name], derivatives[one.name] = found.events[name], found.event_derivatives[name]
             units[one.name] = "s"
             continue

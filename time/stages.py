@@ -288,9 +288,8 @@ class StagedMotion(Motion):
 
     def _keep_entered(self, t: float, interval: float | None) -> None:
         """Keep that steps begin at a time in s, fitted to an interval in s if one is given."""
-        fixed = isinstance(self._motion, FixedStepMotion)
-        dt = self._motion.dt if fixed else np.nan
-        parts = round(interval / dt) if fixed and interval else 0
+        dt = self._motion.dt if isinstance(self._motion, FixedStepMotion) else np.nan
+        parts = round(interval / dt) if interval and dt > 0.0 else 0
         self.entered.append(Entered(*self._followed, self._at, t, dt, parts))
 
     @property

@@ -10,7 +10,7 @@ import pytest
 import symplex as sx
 from symplex.contact import BodyContact, Friction, HalfSpace, RigidContact, Sphere, Surface
 from symplex.contact.friction_law import FrictionLaw, pull
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidArgument, InvalidSystem
 
 RUBBER = sx.NeoHookean.from_young(1e6, 0.3, 1000.0)
 SIDE = 0.1
@@ -232,6 +232,8 @@ def test_what_makes_no_sense_is_refused():
     ):
         with pytest.raises(InvalidSystem, match=message):
             Friction(contact, **arguments)
+    with pytest.raises(InvalidArgument, match=r"^Friction: contact must be one between bodies or with an obstacle, "):
+        Friction(sx.Gravity([1.0], (0.0, 0.0, -1.0)), 0.3)
     with pytest.raises(InvalidSystem, match=r"^Friction: bodies are named, but the contact is with an obstacle; "):
         Friction(floor, 0.3, between=("a", "b"))
     with pytest.raises(

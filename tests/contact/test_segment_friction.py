@@ -1,6 +1,7 @@
 """Friction over facets: momenta, power, derivatives, the patch test of sticking, sliding, energy–momentum."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from contact.test_friction import check_derivatives
 from contact.test_segments import RUBBER, stacked
 
 import symplex as sx
-from symplex.contact import Friction, SegmentContact
+from symplex.contact import Friction, SegmentContact, Surface
+from symplex.errors import InvalidSystem
 
 MU = 0.3
 KINDS = ["tetra", "hexahedron", "tetra10", "hexahedron20"]
@@ -35,6 +37,7 @@ def test_forces_keep_both_momenta_never_give_energy_and_vanish_in_rigid_motions(
     assert np.abs(forces.sum(axis=0)).max() < 1e-14 * size
     assert np.abs(np.cross(middle, forces).sum(axis=0)).max() < 1e-14 * size
     assert np.vdot(forces, v) < -1e-2 * size
+    sx.testing.check_load(friction, q0, v)
     np.testing.assert_allclose(friction.over(0.0, q1, q0, v), forces, atol=1e-12 * size)
     rigid = np.add(np.cross([0.3, -0.2, 0.5], middle), [1.0, 2.0, -3.0])
     assert np.abs(friction.over(0.0, q0, q1, rigid)).max() < 1e-13 * size
@@ -71,6 +74,26 @@ def test_a_uniform_shear_crosses_an_interface_of_distorted_meshes_to_round_off(k
     assert np.abs(left[inner, :2]).max() < 1e-12 * pressure
     # The normal forces of faces with nine nodes err by the second order of the overlap.
     assert np.abs(left[inner, 2]).max() < (1e-8 if kind == "hexahedron27" else 1e-12) * pressure
+
+
+def test_tractions_of_bodies_that_touch_the_same_nodes_are_those_of_the_pressure():
+    """Two blocks slide side by side on a third one, each with its own friction; nodes below both have means."""
+    low = sx.box((1.0, 1.0, 0.5), (2, 2, 1), split="hexahedra")
+    one, other = (sx.box((0.45, 0.9, 0.5), (1, 2, 1), split="hexahedra", origin=(x, 0.03, 0.5)) for x in (0.03, 0.51))
+    mesh = sx.merge({"low": low, "one": one, "other": other})
+    pairs = [("one", "low"), ("other", "low")]
+    contact = SegmentContact(Surface.of(mesh, ["low", "one", "other"]), mesh.points, 1e7, between=pairs)
+    q, v = mesh.points.copy(), np.zeros_like(mesh.points)
+    for name, depth in (("one", 1e-3), ("other", 2e-3)):
+        q[mesh.nodes_of(name), 2] -= depth
+        v[mesh.nodes_of(name), 0] = 1.0
+    tractions = sum(Friction(contact, MU, between=pair).tractions(q, v) for pair in pairs)
+    pressures = contact.at(q).pressures()
+    assert pressures.max() > 1.5 * pressures[pressures > 0.0].min()
+    np.testing.assert_allclose(np.linalg.norm(tractions, axis=1), MU * pressures, rtol=1e-9)
+    for refused in (Friction(contact, MU).tractions, partial(Friction(contact, MU), 0.0)):  # they would read beyond it
+        with pytest.raises(InvalidSystem, match=r"shape \(4, 3\), expected \(n, 3\) with n at least 42"):
+            refused(q, v[:4])
 
 
 def gradient_of(energy, q):
@@ -119,3 +142,39 @@ def test_a_block_thrown_onto_another_one_keeps_both_momenta_and_the_balance():
     assert abs(after["balance"] - before["balance"]) < 1e-11 * before["kinetic"]
     np.testing.assert_allclose(system.momentum(end), system.momentum(start), atol=1e-12 * size)
     np.testing.assert_allclose(system.angular_momentum(end), system.angular_momentum(start), atol=1e-11 * size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method", [sx.EnergyMomentum(1e-3), sx.Newmark(2e-4), sx.GeneralizedAlpha(1e-3, 0.8)], ids=repr
+)
+def test_derivatives_of_runs_are_those_of_differences(method):
+    """By Young's modulus, the stiffness of contact and the coefficient of friction."""
+    low = sx.box((1.0, 1.0, 0.5), (1, 1, 1), split="hexahedra")
+    high = sx.box((0.8, 0.8, 0.5), (2, 1, 1), split="hexahedra", origin=(0.05, 0.07, 0.4995))
+    mesh = sx.merge({"low": low, "high": high})
+    x, cells, surface = mesh.points, mesh.cells["hexahedron"], Surface.of(mesh, ["low", "high"])
+    mass = sx.lumped_mass(x, cells, 1000.0, len(x))
+    held, v = x[:, 2:] < 1e-9, np.zeros_like(x)
+    v[mesh.nodes_of("high")] = 0.5, 0.1, -0.2
+    weights, times = np.random.default_rng(0).standard_normal(x.shape), [0.005, 0.01]
+
+    def build(p):
+        contact = SegmentContact(surface, x, p[1], between=[("high", "low")])
+        solid = sx.Solid(x, cells, sx.NeoHookean.from_young(p[0], 0.3, 1000.0))
+        parts = {"solid": solid, "contact": contact, "weight": sx.Gravity(mass, (0, 0, -10.0))}
+        rub = Friction(contact, p[2], slip_speed=0.05)
+        system = sx.System(mass, parts, fixed=np.repeat(held, 3, axis=1), loads={"rub": rub})
+        return system, system.state(x, v)
+
+    def cost(state):
+        return float(np.sum(weights * state.q)), weights, np.zeros_like(weights)
+
+    p = np.array([1e6, 1e8, 0.3])
+    found = sx.tangent(build, p, method, times)
+    for j, e in enumerate(np.diag(1e-5 * p)):
+        runs = [sx.record(build(end)[0], method, build(end)[1], times).q.reshape(2, -1) for end in (p + e, p - e)]
+        slope = (runs[0] - runs[1]) / (2.0 * e[j])
+        assert np.abs(slope - found.jacobian[..., j]).max() < 1e-6 * np.abs(slope).max()
+    back = sx.gradient(build, p, method, times, cost)
+    assert np.allclose(back.parameters, np.einsum("i,tik->k", weights.ravel(), found.jacobian), rtol=1e-8, atol=0.0)

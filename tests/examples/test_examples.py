@@ -506,6 +506,7 @@ def test_a_block_that_friction_over_facets_stops(tmp_path):
     history = read_history(tmp_path / "run" / "history.csv")
     assert history["work_friction_block_plate"][-1] == pytest.approx(-history["kinetic"][0], rel=5e-3)
     start, sliding, *_, end = read_series(tmp_path / "run" / "motion.vtkhdf").frames()
+    assert np.abs(start.displacement).max() < 1e-5  # it starts where it is placed
     way = end.displacement[:, 0].max() - start.displacement[:, 0].max()
     assert way == pytest.approx(0.2**2 / (2.0 * 0.4 * 9.81), rel=0.03)
     pressures, tractions = (sliding.point_data[name] for name in ("contact_pressure", "friction_traction"))

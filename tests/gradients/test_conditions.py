@@ -6,7 +6,7 @@ import pytest
 import symplex as sx
 from reference.impacts import CELLS, MESH, differences
 from reference.lines import straight
-from symplex.errors import InvalidSystem
+from symplex.errors import InvalidArgument, InvalidSystem
 from symplex.fem.solids.solid import Solid
 from symplex.fem.structures import BeamProperties, ViscousMeasures, beams
 from symplex.studies.derivatives import KeyedRun
@@ -144,6 +144,80 @@ def test_a_thrown_mass_lands_when_it_should():
     assert found.t[-1] == pytest.approx(t, rel=1e-9)
     assert np.allclose(found.event_derivatives["landed"], exact, rtol=1e-8, atol=0.0)
     assert np.allclose(found.jacobian[-1, 0], [0.0, 0.0, 1.0], rtol=0.0, atol=1e-8)
+
+
+def test_a_time_that_a_parameter_sets():
+    """A mass is pulled up from a time on, and stopped at a height: both are parameters, and systems are the same."""
+    down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-10.0, 10.0))
+    method, v = sx.EnergyMomentum(0.1), 2.0
+
+    def pulled(p):
+        later = Event("later", "time", above=p[0], then=[Stage(up, method, 3.0)])
+        high = Event("high", lambda _, state: float(state.q[0, 0]), above=p[1], after=["later"])
+        return Stages([Stage(down, method, 3.0)], [later, high]), down.state([[0.0]], [[v]])
+
+    p = np.array([0.55, 0.5])
+    found = sx.tangent(pulled, p, None, [0.7, 3.0])
+    t = found.t[-1]
+    fast = v - 20.0 * p[0] + 10.0 * t
+    assert v * p[0] - 5.0 * p[0] ** 2 + (v - 10.0 * p[0]) * (t - p[0]) + 5.0 * (t - p[0]) ** 2 == pytest.approx(p[1])
+    assert np.allclose(found.event_derivatives["later"], [1.0, 0.0], rtol=1e-9, atol=1e-12)
+    exact = [20.0 * (t - p[0]) / fast, 1.0 / fast]
+    assert np.allclose(found.event_derivatives["high"], exact, rtol=1e-8, atol=1e-12)
+    assert np.allclose(found.jacobian[0, 0], [-20.0 * (0.7 - p[0]), 0.0], rtol=1e-8, atol=1e-8)
+    back = sx.gradient(pulled, p, None, [0.7, 3.0], lambda state: (state.t, 0.0 * state.q, 0.0 * state.q, 1.0))
+    assert np.allclose(back.parameters, exact, rtol=1e-7, atol=1e-12)
+
+
+def test_a_time_at_the_end_of_a_step_that_is_a_sample():
+    """What begins there, at a time that may be a parameter, is not felt at that sample; a stop is at it."""
+
+    def pulled(p, then=None):
+        down, up = (sx.System([1.0], {"weight": sx.Gravity([1.0], [g])}, dim=1) for g in (-p[0], p[0]))
+        follow = then or [Stage(up, sx.EnergyMomentum(0.1), 1.0)]
+        later = Event("later", "time", above=0.25 * p[1], then=follow)
+        return Stages([Stage(down, sx.EnergyMomentum(0.1), 1.0)], [later]), down.state([[0.0]], [[p[1]]])
+
+    def cost(state):
+        return float(state.q[0, 0] + state.t), np.ones((1, 1)), np.zeros((1, 1)), 1.0
+
+    p = [10.0, 2.0]
+    for then, exact in ((None, [[-0.125, 0.5], [-0.25, 1.0 - 0.25 * 10.0]]), ("stop", [[-0.125, 0.5 - 0.25 * 3.0]])):
+        found = sx.tangent(lambda p, then=then: pulled(p, then), p, None, [0.5, 1.0])
+        assert np.allclose(found.jacobian[:, 0], exact, rtol=1e-8, atol=0.0)
+        assert np.allclose(found.event_derivatives["later"], [0.0, 0.25], rtol=1e-9, atol=0.0)
+        back = sx.gradient(lambda p, then=then: pulled(p, then), p, None, [0.5, 1.0], cost)
+        assert np.allclose(back.parameters, (found.jacobian[:, 0] + found.dt).sum(axis=0), rtol=1e-8, atol=1e-10)
+
+
+def test_a_run_that_a_condition_stops_at_once_is_refused():
+    def still(p):
+        system = sx.System([1.0], {"weight": sx.Gravity([1.0], [-p[0]])}, dim=1)
+        low = Event("low", lambda _, state: float(state.q[0, 0]), below=1.0)
+        return Stages([Stage(system, sx.EnergyMomentum(0.1), 1.0)], [low]), system.state([[0.0]])
+
+    with pytest.raises(InvalidSystem, match="'low' stops the run where it starts, at t = 0 s"):
+        sx.tangent(still, [10.0], None, [0.2, 1.0])
+    with pytest.raises(InvalidSystem, match="gradient: the condition 'low' stops the run where it starts"):
+        sx.gradient(still, [10.0], None, [1.0], lambda state: (state.t, 0.0 * state.q, 0.0 * state.q))
+
+
+def test_what_conditions_and_times_must_be():
+    def stopped(p, method=sx.EnergyMomentum(0.1), events=None):  # noqa: B008
+        system = sx.System([1.0], {"weight": sx.Gravity([1.0], [-p[0]])}, dim=1)
+        low = Event("low", lambda _, state: float(state.q[0, 0]), below=-1.0)
+        return Stages([Stage(system, method, 1.0)], [low] if events is None else events(p)), system.state([[0.0]])
+
+    def other(p):
+        return stopped(p, events=lambda p: [Event("low", "time", above=0.35)] if p[0] == 10.0 else [])
+
+    for times in ([], [0.8, 0.2], [np.nan]):
+        with pytest.raises(InvalidArgument, match="tangent: times must be finite numbers in ascending order"):
+            sx.tangent(stopped, [10.0], None, times)
+    with pytest.raises(InvalidSystem, match="AdaptiveVariational takes no steps of one size, and has no derivatives"):
+        sx.tangent(lambda p: stopped(p, sx.AdaptiveVariational(0.01)), [10.0], None, [0.2, 1.0])
+    with pytest.raises(InvalidSystem, match="a parameter changes which conditions there are"):
+        sx.tangent(other, [10.0], None, [0.2, 1.0])
 
 
 def test_a_condition_that_only_just_holds_is_refused():
