@@ -160,9 +160,7 @@ def read_curve(curve: FitCurve, folder: Path, end: float) -> Measured:
     """Return a curve that was measured, from its file in a folder."""
     path = folder / curve.data
     if curve.deviation is None:
-        rows = np.array(
-            read_numbers(path, curve.data, 3, "time (s), value and standard deviation; or give deviation")
-        )
+        rows = np.array(read_numbers(path, curve.data, 3, "time (s), value and standard deviation; or give deviation"))
     else:
         rows = np.array(read_numbers(path, curve.data, 2, "time (s) and value"))
         rows = np.column_stack([rows, np.full(len(rows), curve.deviation)])
