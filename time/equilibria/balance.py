@@ -7,7 +7,6 @@ from typing import final
 import numpy as np
 
 from symplex.errors import StepFailed
-from symplex.fem.actions.histories import Factor
 from symplex.fem.actions.increment_load import IncrementLoad
 from symplex.fem.energies.energy import Array
 from symplex.fem.energies.neighbour_list import IncompleteStencils
@@ -91,7 +90,7 @@ class StaticBalance:
         A force without stiffness comes from outside; others are compared with what cancels in them.
         """
         system, pattern = self.system, self.system.pattern
-        if self.way.any() or self.of_loads(q).any():
+        if self.way.any() or any(load(self.t, q, self._rest).any() for load in system.loads.values()):
             return False
         for energy, slots in zip(system.energies.values(), pattern.slots, strict=False):
             forces, blocks = np.zeros_like(q), pattern.zeros(system.dim)
@@ -100,28 +99,6 @@ class StaticBalance:
             if self._norm(forces) > self._round_off(q, forces, blocks):
                 return False
         return True
-
-    def of_loads(self, q: Array) -> Array:
-        """Return the absolute forces [n, dim] in N of all loads at the positions q, zero where fixed.
-
-        Without those that pass through zero at this time, of whose histories round-off is left.
-        """
-        forces = np.zeros_like(q)
-        for load in self.system.loads.values():
-            history = getattr(load, "history", None)
-            if not isinstance(history, Factor) or abs(history(self.t)) > FLOOR * EPS:
-                forces += np.abs(load(self.t, q, self._velocities(load, q)))
-        forces[self.system.fixed] = 0.0
-        return forces
-
-    def largest(self, q: Array) -> float:
-        """Return the largest force in N at the positions q, of supports as well, before any of them cancel."""
-        forces = self.of_loads(q)
-        for energy in self.system.energies.values():
-            own = np.zeros_like(q)
-            energy.add_gradient(q, own)
-            forces += np.abs(own)
-        return float(forces.max(initial=0.0))
 
     def is_balanced(self, q: Array, residual: Array, tolerance: float) -> bool:
         """Return whether a residual [n, dim] at positions q is a part of the forces, or no more than round-off."""

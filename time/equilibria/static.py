@@ -33,7 +33,7 @@ _FEW = 20  # corrections of increments of parts with history, before their path 
 _POINTS, _POINTS_OF_SNAP = 2000, 20  # on a path by arc length
 _STEP = 0.02  # of the size of the system, from point to point
 _FINER, _SHORTER = 4, 0.125  # how often paths that snap are followed again in shorter steps, and by which part
-_LOST = 1e-3  # of all forces on a node, above which some act without an effect
+_LOST = 1e-3  # of the forces of any energy, above which some act from outside
 _CLOSED = 1e-14  # of conditions of joints, which are lengths in m and cosines
 _STRAIGHT = 1e-9  # by which ways of the particles of a frame may differ that is moved without a rotation
 _PUSHES = (0.01, 0.05, 0.2)  # of the size of a system, to leave an equilibrium that is not stable
@@ -323,7 +323,7 @@ class _Search:
             balance, q, way_of_supports(balance, solver, q, self._part, part - self._part)
         )
         if self._system.frames and not solver.increment.any():
-            self._require_an_effect(q)
+            self._require_forces_above_round_off(q)
         if balance.symmetric or self._system.frames:
             self._stable = solver.definite
         else:
@@ -336,11 +336,15 @@ class _Search:
         self._steps += 1
         return True
 
-    def _require_an_effect(self, q: Array) -> None:
+    def _require_forces_above_round_off(self, q: Array) -> None:
         """Refuse forces on frames without an effect: slender ones have stiffnesses of very different sizes."""
-        balance = self._balance
+        balance, largest = self._balance, 0.0
         left = float(np.abs(balance.residual(q)).max(initial=0.0))
-        if left > _LOST * balance.largest(q) and not balance.is_at_rest(q):
+        for energy in self._system.energies.values():
+            forces = np.zeros_like(q)
+            energy.add_gradient(q, forces)
+            largest = max(largest, float(np.abs(forces).max()))
+        if left > _LOST * largest and not balance.is_at_rest(q):
             raise NoEquilibrium(
                 f"the forces that act, of {left:.3g} N at most, are less than round-off of forces between nodes. "
                 "Let larger ones act, and divide the displacements."
