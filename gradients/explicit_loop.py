@@ -273,24 +273,12 @@ def _write_slope(agreed, delta, constants, starts, rows, x, forces, out):
 @formula
 def _slope(agreed, delta, constants, starts, rows, x, by, forces):
     """Return at how many states in a row two neighbours have agreed with four, and by·∂(∇V)/∂p at x."""
-    compared = _is_compared(agreed)
-    for k in range(4):
-        if compared or k == 0 or k == 3:
-            write_gradient(constants[k], rows[starts[k] : starts[k + 1]], x, forces[k])
-    f = forces.reshape((4, len(by)))
-    pair, four, off, size = 0.0, 0.0, 0.0, 0.0
+    out = forces[0]  # each of whose numbers is read before it is written
+    agreed = _write_slope(agreed, delta, constants, starts, rows, x, forces, out)
+    slope, product = out.ravel(), 0.0
     for i in range(len(by)):
-        wide = (f[3, i] - f[0, i]) / (4.0 * delta)
-        pair += by[i] * wide
-        if compared:
-            better = (4.0 * (f[2, i] - f[1, i]) / (2.0 * delta) - wide) / 3.0
-            four += by[i] * better
-            off, size = max(off, abs(wide - better)), max(size, abs(better))
-    if not compared:
-        return agreed + 1, pair
-    if size == 0.0:  # zero as of contact that is open, which says nothing
-        return agreed, four
-    return agreed + 1 if off <= AGREE * size else 0, four
+        product += by[i] * slope[i]
+    return agreed, product
 
 
 @formula
