@@ -33,15 +33,12 @@ class BeamTables(OfStep):
         numbers = np.concatenate([[number] for number, kind, _ in geometry.discrete() if kind in BEAMS]).astype(
             np.int64
         )
-        has_one = np.zeros(len(numbers), bool)
         kinds: list[tuple[Table, list[int]]] = []
         for section in self._deck.beams:
             inside = np.isin(numbers, geometry.elements([section.elements]))
-            has_one |= inside
             for up, members in self._directions(section, numbers[inside]) if inside.any() else ():
                 kinds.append(({"up": up, **self._section(section)}, members))
-        if not has_one.all():
-            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
+        self.require_sections(numbers, self._deck.beams)
         (first, _), *others = kinds
         shift = self.shift() * self._units.length
         moved = {"translate": shift.tolist()} if shift.any() else {}

@@ -63,7 +63,7 @@ class BodyTables(OfStep):
 
     def tables(self) -> list[Table]:
         """Return tables ``[[body]]``, one for each part."""
-        self._check_sections()
+        self.require_sections(self._geometry.solids, self._sections)
         if not self._parts.names and not self._step.is_static:
             self._check_densities()
         return [self._table(part) for part in self._parts.names]
@@ -74,14 +74,6 @@ class BodyTables(OfStep):
             material = self._deck.materials.get(section.material.upper())
             if material is not None and material.density is None:
                 raise UnsupportedKeyword(f"the material '{material.name}' has no density")
-
-    def _check_sections(self) -> None:
-        """Raise UnsupportedKeyword if solid elements have no section."""
-        of_sections = [self._geometry.elements([section.elements]) for section in self._sections]
-        without = np.setdiff1d(self._geometry.solids, np.concatenate([[], *of_sections]).astype(np.int64))
-        if len(without):
-            more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
-            raise UnsupportedKeyword(f"element {without[0]} has no section{more}")
 
     def _table(self, part: str) -> Table:
         # Axes make another material of one that is not the same in all directions.

@@ -78,7 +78,6 @@ class ShellTables(OfStep):
         geometry = self._geometry
         blocks = geometry.cells(FACES).values()
         numbers = np.concatenate([numbers for numbers, _ in blocks])
-        has_one = np.zeros(len(numbers), bool)
         found: list[tuple[Section, float, NDArray[np.int64]]] = []
         for section in self._deck.sections:
             inside = np.isin(numbers, geometry.elements([section.elements]))
@@ -88,10 +87,8 @@ class ShellTables(OfStep):
                 raise UnsupportedKeyword(
                     f"{section.where}: '{section.elements}' has shells; they need a *SHELL SECTION"
                 )
-            has_one |= inside
             found += self._by_thickness(section, numbers[inside])
-        if not has_one.all():
-            raise UnsupportedKeyword(f"element {numbers[int(np.argmin(has_one))]} has no section")
+        self.require_sections(numbers, [section for section, *_ in found])
         return found
 
     def _by_thickness(

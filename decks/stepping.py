@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from symplex.decks.deck import Deck, Step
+import numpy as np
+from numpy.typing import NDArray
+
+from symplex.decks.deck import BeamSection, Deck, Section, Step
 from symplex.decks.geometry import DeckGeometry
 from symplex.decks.reading import UnsupportedKeyword
 from symplex.decks.units import Units
@@ -86,6 +90,14 @@ class OfStep:
     def __init__(self, deck: Deck, geometry: DeckGeometry, step: Step, units: Units, mesh: str = ""):
         self._deck, self._geometry, self._step, self._units, self._file = deck, geometry, step, units, mesh
         self.files: dict[str, str] = {}
+
+    def require_sections(self, numbers: NDArray[np.int64], sections: Sequence[Section | BeamSection]) -> None:
+        """Raise UnsupportedKeyword if elements, given by their numbers [m], have no section."""
+        of_sections = [self._geometry.elements([section.elements]) for section in sections]
+        without = np.setdiff1d(numbers, np.concatenate([[], *of_sections]).astype(np.int64))
+        if len(without):
+            more = "" if len(without) == 1 else f", nor have {len(without) - 1} others"
+            raise UnsupportedKeyword(f"element {without[0]} has no section{more}")
 
     def damping(self, stiffness: str = "") -> list[Table]:
         """Return the table ``[[damping]]`` of Rayleigh's damping in a motion, of materials or of its modes, if any.
