@@ -784,7 +784,7 @@ class Parts(Sequence[Part]):
         return {name: values for name, values in fields.items() if name in requested}
 
     def _friction_tractions(self, state: State) -> dict[str, Array]:
-        """Return by name the tractions [p, 3] in Pa between bodies at the velocities that there are, if any rub."""
+        """Return by name the tractions of friction [p, 3] in Pa between bodies at present velocities; none without."""
         total, found = np.zeros_like(self._points(state.q)), {}
         for load in self._system.loads.values():
             friction = load.load if isinstance(load, InterpolatedLoad) else load

@@ -169,12 +169,17 @@ def assert_same(one, other):
             np.testing.assert_array_equal(b.frame(len(b) - 1).cell_data[field][block], values, err_msg=field)
 
 
+def in_one_process(folder, name, text):
+    """Write a scenario to a folder, and what one process computes of it; return the folder."""
+    (folder / name).write_text(text, "utf-8")
+    sx.simulate(folder / name, folder / "one", progress=False)
+    return folder
+
+
 @pytest.fixture
 def flow(tmp_path):
-    """The scenario, and what one process computes of it."""
-    (tmp_path / "flow.toml").write_text(FLOW, "utf-8")
-    sx.simulate(tmp_path / "flow.toml", tmp_path / "one", progress=False)
-    return tmp_path
+    """Metal, bonds and members that break, and erosion."""
+    return in_one_process(tmp_path, "flow.toml", FLOW)
 
 
 @pytest.mark.slow
@@ -253,10 +258,8 @@ def test_frames_and_checkpoints_in_pieces_have_internal_variables(tmp_path):
 
 @pytest.fixture
 def shot(tmp_path):
-    """The scenario of a shot, and what one process computes of it."""
-    (tmp_path / "shot.toml").write_text(SHOT, "utf-8")
-    sx.simulate(tmp_path / "shot.toml", tmp_path / "one", progress=False)
-    return tmp_path
+    """A shot through a plate that erodes."""
+    return in_one_process(tmp_path, "shot.toml", SHOT)
 
 
 @pytest.mark.slow
