@@ -4,7 +4,7 @@
 
 A cube in cells of 24 tetrahedra is written as Gmsh's MSH 4.1, binary or as text, and then goes the way that
 ``symplex run`` goes with it: read, checked, its surface found, masses, elements, the first forces, the stable step,
-steps, a frame and a checkpoint. Each part is told with its processor time in all threads (of which there is one, unless
+steps, a frame and a checkpoint. Each part is reported with its processor time in all threads (one, unless
 ``SYMPLEX_THREADS`` says otherwise), the same for each tetrahedron, and the most memory that the process has had so far.
 The mesh itself is made in its own process. ``renumber``, which runs do not do by themselves, is reported as well.
 """

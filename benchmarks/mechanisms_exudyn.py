@@ -582,7 +582,7 @@ def measured(name: str) -> dict[str, Any]:
 def page(found: dict[str, Any], versions: str) -> str:
     """Return the page of all tables."""
     lines = [
-        "# Mechanisms and beams beside Exudyn",
+        "# Mechanisms and beams compared with Exudyn",
         "",
         f"Written by `python benchmarks/mechanisms_exudyn.py --write`: {versions}, in one process on one thread.",
         "",

@@ -232,7 +232,7 @@ def _best_attempt(path: Path, system: Units, strict: bool, as_solids: str) -> _A
     reading = read_deck(path)
     try:
         types = {*reading.mesh.numbered.types}
-    except MeshError:  # which the attempt tells
+    except MeshError:  # which the attempt reports
         types = set[str]()
     beams = not types.isdisjoint(BEAMS)
     if not beams and (as_solids or types.isdisjoint(SHELLS)):

@@ -1,4 +1,4 @@
-"""One aluminium bracket hits another at 50 m/s: explicit on a fine mesh, and energy-momentum beside it on a coarse one.
+"""One aluminium bracket hits another at 50 m/s: explicit on a fine mesh, and energy-momentum on a coarse one.
 
     python examples/bracket_collision.py [--output DIR] [--fine] [--film]
 

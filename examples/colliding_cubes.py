@@ -3,7 +3,7 @@
     python examples/colliding_cubes.py [--output DIR]
 
 Two cubes of 0.1 m and 192 tetrahedra each close at 3.5 m/s, a tenth of the speed of sound. Energy-momentum takes four
-steps that differ twentyfold, with a barrier and with a penalty; explicit Newmark and the midpoint rule stand beside it.
+steps that differ twentyfold, with a barrier and with a penalty; compared with explicit Newmark and the midpoint rule.
 """
 
 import argparse

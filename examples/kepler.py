@@ -3,8 +3,8 @@
     python examples/kepler.py [--output DIR] [--full]
 
 Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010). A planet starts at its
-periapsis, on orbits of eccentricity 0.85 (32 turns) and 0.99 (8 turns). Force-stepping runs beside explicit Newmark and
-the energy-momentum method of LaBudde and Greenspan, whose steps are force-stepping's average; then force-stepping and
+periapsis, on orbits of eccentricity 0.85 (32 turns) and 0.99 (8 turns). Force-stepping is compared with explicit
+Newmark and the energy-momentum method of LaBudde and Greenspan, whose steps are force-stepping's average; then force-stepping and
 Newmark on the reduced Lagrangian of the distance alone.
 
 Everything has the paper's length. By default the fixed-step methods run for e = 0.99 in loops compiled for this

@@ -5,7 +5,7 @@
 The hinged cylindrical roof of Sze, Liu and Lo (Finite Elem. Anal. Des. 40 (2004) 1551), in two thicknesses. A thick
 roof loses its stiffness at the limit load and snaps through under it; of a thin one the deflection decreases as well,
 so that it snaps back whether the force or the deflection is given. Arc length follows both, in displacements and
-rotations of the nodes of a quarter, and tells which equilibria are stable.
+rotations of the nodes of a quarter, and says which equilibria are stable.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Tao and Owhadi, "Variational and linearly-implicit integrators, with applications". As `water.py`, with 44 550 pairs of
 charges: the distances of oxygens at the paper's kT = 0.02, by RATTLE and by Zhang and Skeel's simplified method for
-stiff systems, and the processor time of a step and of its forces, beside SHAKE's without friction and noise. ``--full``
+stiff systems, and the processor time of a step and of its forces, and SHAKE's, without friction and noise. ``--full``
 takes the paper's time, 1000, instead of 15.
 """
 

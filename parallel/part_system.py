@@ -56,8 +56,7 @@ class SubdomainSystem(System):
     failed : Place or None
         Where the last explicit step has failed here.
     seen : tuple of float64 [l, dim]
-        What is sent of own nodes in explicit steps, and set at ghosts, beside positions: the velocities that loads see,
-        if they do.
+        What is sent of own nodes in explicit steps, and set at ghosts, besides positions: velocities that loads see.
     """
 
     def __init__(self, part: Part, sums: Reductions):

@@ -163,8 +163,8 @@ class _Worker:
 def in_processes(tasks: Sequence[Task], workers: int, stop: Stop) -> Iterator[Outcome]:
     """Run members in processes with one thread each, and yield what becomes of them as it does.
 
-    When a signal asks for the end, members that are on the way keep a checkpoint, and are told as interrupted; those
-    that have not begun are not reported. Where a process dies, as those do that take too much memory, its member is run
+    When a signal asks for the end, members that are on the way keep a checkpoint, reported as interrupted; those that
+    have not begun are not reported. Where a process dies, as those do that take too much memory, its member is run
     again, alone, and has failed if it dies again.
     """
     left = deque(tasks)

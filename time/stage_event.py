@@ -145,7 +145,7 @@ def where_it_holds(excess: Callable[[float], float], size: float, at_end: float,
     at_end : float
         The excess at its end, above 0.
     least : float
-        In s, by which times can be told apart.
+        In s, by which times are distinguished.
     """
     low, high = 0.0, size
     at_low, at_high = math.nan, at_end

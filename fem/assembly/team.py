@@ -1,7 +1,7 @@
 """Kernels over ranges of blocks or nodes, shared by threads that stay awake between the parts of a step.
 
 To wake a thread that sleeps takes some 50 µs, as long as the forces of 4 000 tetrahedra. So helpers look for the next
-job for a while before they sleep, in compiled code, without Python's lock; a job is told to them from compiled code as
+job for a while before they sleep, in compiled code, without Python's lock; a job is given to them from compiled code as
 well, when the thread that leads has given up that lock, and each takes ranges until none is left. A job may have
 phases: a phase begins when all ranges of the one before are done, which costs a fraction of a microsecond.
 

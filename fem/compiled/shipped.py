@@ -46,7 +46,7 @@ def families_here() -> list[str]:
 
 
 def has_feature(name: str) -> bool:
-    """Return whether kernels are compiled for a processor with a feature: this machine's, or what numba is told to."""
+    """Return whether kernels are compiled for a processor with a feature: this machine's, or numba's setting."""
     return name in (_families().get(CPU_NAME, frozenset()) if CPU_NAME else _features())
 
 

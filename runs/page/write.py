@@ -1,4 +1,4 @@
-"""A run as one self-contained HTML file: the bodies in motion, their histories beside them, what is said of the run."""
+"""A run as one self-contained HTML file: the bodies in motion, their histories, its summary."""
 
 from __future__ import annotations
 

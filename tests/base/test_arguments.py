@@ -1,4 +1,4 @@
-"""Arguments of the public interface: their kinds are checked before anything is computed, and told in one sentence."""
+"""Arguments of the public interface: their kinds are checked before anything is computed, refused in one sentence."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""Many checks of one subject in one test, that tells all that failed."""
+"""Many checks of one subject in one test, which reports all that failed."""
 
 from collections.abc import Callable, Iterable
 

@@ -20,7 +20,7 @@ from symplex.time.modes.response import frequency_response, static_response
 from symplex.time.modes.small_motions import SmallMotions
 from symplex.time.modes.spectra import Rule, Spectrum, combined, ratios_of
 
-_BETWEEN = 1000  # points of a band, beside those at resonances
+_BETWEEN = 1000  # points of a band, besides those at resonances
 _AT_MODE = 401  # points at each resonance
 
 

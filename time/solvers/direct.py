@@ -66,7 +66,7 @@ class SparseSolver(LinearSolver):
     """Sparse LU factors (SuperLU) in an order that is found once.
 
     Where numbers on the diagonal are too small for pivots, as of rotations next to displacements, rows and columns are
-    scaled first: pivots beside the diagonal would fill the factors.
+    scaled first: pivots off the diagonal would fill the factors.
 
     Parameters
     ----------

@@ -638,7 +638,7 @@ def test_steps_are_the_same_with_every_solver(fixed):
 
 
 def test_factors_of_slender_shells_hold_no_more_than_their_order_needs():
-    """Rotations are as much softer as a shell is thin: pivots beside the diagonal would fill the factors."""
+    """Rotations are as much softer as a shell is thin: pivots off the diagonal would fill the factors."""
     pattern, blocks = matrix_of_grid(12)
     scale = np.where(np.arange(pattern.n_nodes)[:, None] % 2, 1e-5, 1.0) * np.ones(3)
     scaled = blocks * scale[pattern.rows()][:, :, None] * scale[pattern.indices][:, None, :]
