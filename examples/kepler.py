@@ -4,8 +4,8 @@
 
 Gonzalez, Schmidt and Ortiz, "Force-stepping integrators in Lagrangian mechanics" (2010). A planet starts at its
 periapsis, on orbits of eccentricity 0.85 (32 turns) and 0.99 (8 turns). Force-stepping is compared with explicit
-Newmark and the energy-momentum method of LaBudde and Greenspan, whose steps are force-stepping's average; then force-stepping and
-Newmark on the reduced Lagrangian of the distance alone.
+Newmark and the energy-momentum method of LaBudde and Greenspan, whose steps are force-stepping's average; then
+force-stepping and Newmark on the reduced Lagrangian of the distance alone.
 
 Everything has the paper's length. By default the fixed-step methods run for e = 0.99 in loops compiled for this
 problem; ``--full`` takes them from symplex, as for e = 0.85: the same steps, but minutes for half a million of them.

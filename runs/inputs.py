@@ -30,7 +30,7 @@ NAMED = ("file ", "state ")  # how the names of what a scenario names begin
 
 
 def inputs_of(problem: Problem) -> dict[str, str]:
-    """Return the hashes of what a run is computed from besides its scenario: files that it names, meshes and systems."""
+    """Return the hashes of what a run is computed from besides its scenario: files named, meshes and systems."""
     return named_inputs([problem.scenario]) | fingerprint(problem.mesh, *(stage.system for stage in problem.stages))
 
 

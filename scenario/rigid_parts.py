@@ -64,7 +64,7 @@ class RigidPart(RigidBodyTable):
     def _require_connected(self, mesh: Mesh) -> None:
         if len(Surface.of(mesh).names) > 1:
             raise MeshError(
-                f"rigid: {len(Surface.of(mesh).names)} parts of '{self.name}' do not hang together; each rigid part "
+                f"rigid: {len(Surface.of(mesh).names)} parts of '{self.name}' are not connected; each rigid part "
                 "is one. Make them separate groups, or bodies."
             )
 

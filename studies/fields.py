@@ -71,7 +71,7 @@ class FieldsCompared:
         self._frame = lru_cache(2)(lambda i: second.frame(index=i))
 
     def differences(self, path: Path | None = None) -> list[Difference]:
-        """Return the differences of all fields that both have; with a path, write them as a series of the first mesh."""
+        """Return the differences of all fields that both have; with a path, write them as series of the first mesh."""
         worst: dict[str, _Worst] = {}
         over_time: dict[str, list[float]] = {}
         series = self._first.series
