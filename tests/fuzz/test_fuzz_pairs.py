@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import isolated
 import pytest
@@ -92,11 +93,11 @@ def tried_pair(task: dict[str, Any]) -> str:
     from symplex.runs import check
     from symplex.scenario.scenario import Scenario
 
-    check._TRIAL, check._WARM_UP = 0.0, 60.0
     folder = Path(task["folder"])
     try:
         scenario = Scenario.parse(task["text"], folder / "pair.toml")
-        reported, fails = check.check_report(scenario.build())
+        with patch.multiple(check, _TRIAL=0.0, _WARM_UP=60.0):  # whose caller may be a test of many in its process
+            reported, fails = check.check_report(scenario.build())
     except SymplexError as error:
         return isolated.judged(error, "pair.toml: ")
     if re.search(r"\b(nan|inf)\b", reported) or max(map(len, reported.split("\n"))) > 1000:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import isolated
 import pytest
@@ -850,14 +851,14 @@ def trial(task: dict[str, str]) -> str:
     from symplex.runs import check
     from symplex.scenario.scenario import Scenario
 
-    check._TRIAL, check._WARM_UP = 0.02, 5.0
     folder = Path(task["folder"])
     try:
         scenario = Scenario.parse(task["text"], folder / "trial.toml")
         problem = scenario.build()
     except SymplexError as error:
         return isolated.judged(error, "trial.toml")
-    reported, _ = check.check_report(problem)
+    with patch.multiple(check, _TRIAL=0.02, _WARM_UP=5.0):
+        reported, _ = check.check_report(problem)
     if re.search(r"\b(nan|inf)\b", reported) or max(map(len, reported.split("\n"))) > 1000:
         return f"bad report: {reported}"
     if scenario.tables.response is not None and scenario.tables.response.points <= 100:
