@@ -8,7 +8,7 @@ import pytest
 from symplex.commands.cli import main
 from symplex.errors import ScenarioError, StepFailed
 from symplex.fem.system import System
-from symplex.runs.check import check_report
+from symplex.runs import check
 from symplex.scenario.scenario import Scenario
 from symplex.time.explicit.newmark import Newmark
 
@@ -184,7 +184,7 @@ def test_large_energies_are_told_as_they_are():
     wall = WALL.replace("[0, 0, 2]", "[0, 0, 1e30]\nnormalize = false\nallow_initial_penetration = true")
     wall = wall.replace("-0.01", "1e10").replace("1e9", "1e30")
     scenario = Scenario.parse(with_integrator('kind = "midpoint"\ndt = 1e-6').replace(WALL, wall))
-    report, _ = check_report(scenario.build())
+    report, _ = check.check_report(scenario.build())
     (energies,) = (line for line in report.split("\n") if line.strip().startswith("energy "))
     assert "kinetic 0 J" in energies  # which is rounding next to
     assert "wall 7e+95 PJ" in energies
@@ -267,6 +267,14 @@ def test_check_ends_however_long_the_run(integrator, duration, tmp_path, capsys)
     time = next(line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("time "))
     assert "about" in time
     assert len(time) < 120
+
+
+@pytest.mark.parametrize("kind", ['"force-stepping"\ngrid = 1e-5', '"adaptive-variational"\ndt = 1e-6'])
+def test_check_reports_no_time_where_no_moment_of_the_run_could_be_tried(kind, monkeypatch):
+    monkeypatch.setattr(check, "_TRIAL", 0.0)
+    report, failure = check.check_report(Scenario.parse(with_integrator(f"kind = {kind}")).build())
+    assert "unknown: after" in report
+    assert not failure
 
 
 def test_times_after_very_many_steps_are_on_the_grid_but_for_rounding():
