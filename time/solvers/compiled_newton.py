@@ -20,7 +20,7 @@ from symplex.fem.form_table import Table, form_table, write
 from symplex.fem.load_table import LoadLoops, LoadTable, load_loops, subtract_load_derivatives, write_load
 from symplex.fem.system import System
 from symplex.time.solvers.kept_factors import KeptFactors, factorise, is_definite, kept_factors, products, substitute
-from symplex.time.solvers.newton import DESCENT, EPS, FLOOR, FOUND, HALVINGS, LEAPS, SHORTER, newtons_method
+from symplex.time.solvers.newton import DESCENT, EPS, FLOOR, FOUND, HALVINGS, LEAPS, newtons_method
 from symplex.time.solvers.step_equations import residual, tangent
 
 KEPT_SIZE, KEPT_FLOOR = range(2)  # numbers of kept factors: the size of their step in s, and the floor there
@@ -304,8 +304,8 @@ def free_part(p):
 
 
 @formula
-def next_is_shorter(p, part):
-    """Return whether the same factors give a shorter correction at the trial increment."""
+def next_is_shorter(p, most):
+    """Return whether the same factors give a correction shorter than this part of it at the trial increment."""
     if p.by_kept:
         return False
     vectors, mass = p.vectors, p.mass
@@ -315,7 +315,7 @@ def next_is_shorter(p, part):
         for k in range(vectors.shape[2]):
             before += mass[i] * vectors[_CORRECTION, i, k] ** 2
             after += mass[i] * vectors[POSITIONS, i, k] ** 2
-    return after < (1.0 - SHORTER * part) ** 2 * before
+    return after < most**2 * before
 
 
 @inlined

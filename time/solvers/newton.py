@@ -32,6 +32,8 @@ HALVINGS = 12
 LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
 SHORTER = 0.25  # by which part of it the next correction by the same matrix is to be shorter than a full one
+STALLED = 10.0  # floors: residuals that corrections no longer reduce, as at kinks in quotients of energies
+NOT_ROUND_OFF = 0.1  # of a correction: a next one that is shorter than this shows that the first is no round-off
 FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
 _PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
@@ -88,14 +90,15 @@ def newtons_method(evaluate, accept, linearise, correct, put, free_part, is_shor
     zero if it has no factors; ``correct(p, norm, before, floor)`` sets the correction and returns its product with the
     residual; ``put(p, part)`` sets the trial increment to that after a part of it; ``free_part(p)`` returns the part on
     which nothing passes through a body, ``is_shorter(p, part)`` whether the next correction by the same matrix is
-    shorter.
+    shorter than this part of it.
 
     Each correction must make the residual smaller, or else the next correction that the same matrix would give
     (Deuflhard's natural monotonicity test: a stiff body that turns is strained by the square of the correction, which
     the residual takes for a loss). Otherwise it is halved, as it is where the forces are not defined (an inverted
     element). If none of its parts does, the largest with forces is taken as it is, a few times in a step: where a hard
     contact closes that the correction knew nothing of, only the next one can. The end is where the residual is as small
-    as round-off lets it be: no longer falling, and below the floor.
+    as round-off lets it be: no longer falling, and below the floor. Forces that are below the floor from the start, as
+    small ones are beside much stiffer couplings, still move what is soft by one correction.
     """
 
     def find(p, norm, limit, enough, descent, halvings, leaps):
@@ -112,7 +115,8 @@ def newtons_method(evaluate, accept, linearise, correct, put, free_part, is_shor
                     return STUCK, corrections, smooth, floor
             at_floor = norm <= floor
             if corrections >= limit and not at_floor and norm > FALLING * before:
-                return MANY, corrections, smooth, floor
+                stalled = norm <= STALLED * floor and norm > STAGNATION * before
+                return FOUND if stalled else MANY, corrections, smooth, floor
             if correct(p, norm, before, floor) < 0.0:  # a direction along which the matrix is negative
                 smooth = False
             part, largest, improved, helps = free_part(p), 0.0, np.inf, False
@@ -126,13 +130,16 @@ def newtons_method(evaluate, accept, linearise, correct, put, free_part, is_shor
                 smooth = smooth and at_floor
                 if isfinite(improved) and not at_floor:
                     largest = part if largest == 0.0 else largest
-                    helps = is_shorter(p, part)
+                    helps = is_shorter(p, 1.0 - SHORTER * part)
                     if helps:
                         break
                 part *= 0.5
             if not helps:
                 if at_floor:
-                    break
+                    if corrections > 0 or not isfinite(improved) or not is_shorter(p, NOT_ROUND_OFF):
+                        break
+                    accept(p, improved)
+                    return FOUND, 1, smooth, floor
                 if largest == 0.0 or leaps == 0:
                     return STUCK, corrections, smooth, floor
                 leaps -= 1
@@ -407,11 +414,10 @@ class NewtonSolver:
         """Return the positions after a part of an increment."""
         return self._q0 + seen * dq if self.positions_at is None else self.positions_at(seen, dq)
 
-    def _next_is_shorter(self, part: float) -> bool:
-        """Return whether the same matrix gives a shorter correction at the trial increment."""
+    def _next_is_shorter(self, most: float) -> bool:
+        """Return whether the same matrix gives a correction shorter than this part of it at the trial increment."""
         following = self._linear.solve(self._trial_residual, _FORCING)
-        shorter = (1.0 - SHORTER * part) ** 2
-        return self._length(following) ** 2 < shorter * self._length(self._correction) ** 2
+        return self._length(following) < most * self._length(self._correction)
 
     def _followed(self, equations: StepEquations, start: Array | float) -> Array | None:
         """Return nearly the root that small steps lead to, if any does."""
@@ -471,9 +477,14 @@ class NewtonSolver:
         )
 
 
+def _is_no_round_off(solver: NewtonSolver, most: float) -> bool:
+    """Return True where residuals may grow, but for what may be nothing but round-off."""
+    return most > NOT_ROUND_OFF or solver._next_is_shorter(most)
+
+
 _steps = NewtonSolver._try, NewtonSolver._accept, NewtonSolver._linearise, NewtonSolver._correct, NewtonSolver._put
 _find = newtons_method(*_steps, NewtonSolver._free_part, NewtonSolver._next_is_shorter)
-_find_limited = newtons_method(*_steps, NewtonSolver._free_part, lambda solver, part: True)
+_find_limited = newtons_method(*_steps, NewtonSolver._free_part, _is_no_round_off)
 
 
 def _advice(energies: Iterable[Energy | None]) -> str:

@@ -417,3 +417,23 @@ def test_what_acts_on_a_stiff_system_is_found():
     assert np.array_equal(sx.equilibria.static_equilibrium(held, x).state.q, x)
     found = sx.equilibria.static_equilibrium(*stiff_bar(1e6)).state.q[1, 0] - 1.0
     assert found == pytest.approx(1e-10, rel=1e-4)
+
+
+def beside_stiff_bars(force):
+    """Two stiff bars along x, fixed at one end, with a soft one at the other end that is pulled."""
+    stiff = sx.Bars([[0, 1], [1, 2]], sx.measures.GreenStrain(1e16, 1.0), dim=3)
+    soft = sx.Bars([[2, 3]], sx.measures.GreenStrain(1e8, 1.0), dim=3)
+    x = np.outer(np.arange(4.0), [1.0, 0.0, 0.0])
+    fixed = np.ones((4, 3), bool)
+    fixed[1:, 0] = False
+    pull = sx.actions.NodalLoad([3], [[force, 0.0, 0.0]], 1.0)
+    return sx.System(np.ones(4), {"stiff": stiff, "soft": soft}, dim=3, fixed=fixed, loads={"pull": pull}), x
+
+
+@pytest.mark.parametrize("force", [1e-3, 1.0, 1e3])
+def test_small_loads_move_what_is_soft_beside_stiff_couplings(force):
+    """Round-off of the stiff forces, 16 ε · 1e16 N/m · 5 m or 180 N, is more than the smaller loads."""
+    system, x = beside_stiff_bars(force)
+    moved = sx.equilibria.static_equilibrium(system, x).state.q - x
+    assert moved[3, 0] == pytest.approx(force / 1e8, rel=1e-4, abs=1e-14)
+    assert np.abs(moved[:3]).max() <= 2e-15 + 3e-16 * force
