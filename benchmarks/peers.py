@@ -234,7 +234,7 @@ def springs(stiffness: float, error: float) -> Task:
     exact = np.vstack([x[:1], end])
     problem = Springs(x, np.ones(3), pairs, np.ones(2), stiffness, gravity, duration, exact, error)
     calls = {"run": (f"{duration:g} s within {error:g} m", 1, "a run")}
-    return Task(f"double pendulum on springs of {stiffness:.0e} N/m", problem, calls)
+    return Task(f"double pendulum on springs of {stiffness:g} N/m", problem, calls)
 
 
 def impact(cells: int, steps: int) -> Task:
@@ -368,7 +368,7 @@ def table(found: list[dict[str, Any]]) -> str:
         packages = dict(row["packages"])
         ours, before = packages.pop("symplex"), packages.pop("before", None)
         others = sorted(packages.items(), key=lambda item: item[1]["ratio"])
-        listed = ", ".join(f"{name} {entry['ratio']:.2g} ({entry['of_medians']:.2g})" for name, entry in others)
+        listed = ", ".join(f"{name} {rounded(one['ratio'])} ({rounded(one['of_medians'])})" for name, one in others)
         limit = f"{time_of(row['limit'])}" if "limit" in row else "–"
         then = f"{before['ratio']:.2f} ({before['of_medians']:.2f})" if before else "–"
         each = f" {row['each']}" if row["each"] != "a run" else ""
@@ -377,6 +377,11 @@ def table(found: list[dict[str, Any]]) -> str:
         lines.append("| " + " | ".join(cells) + " |")
         last = row["problem"]
     return "\n".join(lines)
+
+
+def rounded(ratio: float) -> str:
+    """Return two digits of a ratio, without a power of ten."""
+    return f"{float(f'{ratio:.1e}'):g}"
 
 
 def time_of(seconds: float) -> str:
