@@ -8,6 +8,7 @@ __all__, __getattr__, __dir__ = public(
         ".comparison": ("compare", "read_comparison", "Comparison"),
         ".convergence": ("converge", "read_convergence", "Convergence"),
         ".fitting": ("fit", "FitFound"),
+        ".minimizers": ("lmfit_minimizer",),
         ".members": ("Sweep", "read_sweep"),
         ".sensitivities": ("sensitivity", "Sensitivity"),
         ".sweeping": ("sweep",),

@@ -11,6 +11,7 @@ from symplex.studies.fitting import FitFound as FitFound
 from symplex.studies.fitting import fit as fit
 from symplex.studies.members import Sweep as Sweep
 from symplex.studies.members import read_sweep as read_sweep
+from symplex.studies.minimizers import lmfit_minimizer as lmfit_minimizer
 from symplex.studies.sensitivities import Sensitivity as Sensitivity
 from symplex.studies.sensitivities import sensitivity as sensitivity
 from symplex.studies.sweeping import sweep as sweep

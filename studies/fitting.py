@@ -220,14 +220,10 @@ def fit(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.read(scenario)
-    if scenario.tables.fit is None:
-        raise ScenarioError(
-            f"{scenario.path.name}: there is no [fit] table, which says what is sought, and by which curves."
-        )
     if resume and overwrite:
         raise OutputError("resume and overwrite are mutually exclusive: a fit is continued or replaced.")
+    problem = residuals_of(scenario)
     folder = Folder(output if output is not None else f"{scenario.name}-fit", "fit")
-    problem = _Fit(scenario, scenario.tables.fit)
     if not resume:
         folder.refuse_taken(overwrite, resumable=True)
     with folder.held():
@@ -239,6 +235,15 @@ def fit(
             with pictures_if_possible(say if progress else lambda line: None):
                 found.plot(folder.file(PLOT, "picture"))
     return found
+
+
+def residuals_of(scenario: Scenario) -> FitResiduals:
+    """Return the residuals of a scenario's table [fit]."""
+    if scenario.tables.fit is None:
+        raise ScenarioError(
+            f"{scenario.path.name}: there is no [fit] table, which says what is sought, and by which curves."
+        )
+    return FitResiduals(scenario, scenario.tables.fit)
 
 
 def _begin(folder: Folder, scenario: Scenario, resume: bool) -> list[dict[str, Any]]:
@@ -287,12 +292,12 @@ class _Evaluated(NamedTuple):
     jacobian: Array
 
 
-class _Fit:
-    """The least squares of a table [fit]."""
+class FitResiduals:
+    """The residuals (value − measured)/deviation [m] of a table [fit], functions of its parameters [k]."""
 
     def __init__(self, scenario: Scenario, given: FitTable):
         self._scenario, self._table = scenario, given
-        self._keys = [parameter.key for parameter in given.parameters]
+        self.keys = [parameter.key for parameter in given.parameters]
         end, folder, name = float(scenario.times[-1]), scenario.path.parent, scenario.path.name
         self._tests: list[_Test] = []
         for test in given.tests or [None]:
@@ -306,17 +311,17 @@ class _Fit:
             some = [(f.number, f.value, f.deviation) for f in given.frequencies if test is None or f.test == test.name]
             rings = Measured(*np.array(sorted(some), float).reshape(-1, 3).T)
             own = "" if test is None else test.name
-            self._tests.append(_Test(own, KeyedRun(one, self._keys, columns), measured, rings))
-            if clash := next((key for key in self._keys if test is not None and key in test.values), None):
+            self._tests.append(_Test(own, KeyedRun(one, self.keys, columns), measured, rings))
+            if clash := next((key for key in self.keys if test is not None and key in test.values), None):
                 raise ScenarioError(f"{name}: [fit]: {clash} is sought, and a test sets it; leave it out of the test.")
         values = self._tests[0].run.values
-        self._start = np.array(
+        self.start = np.array(
             [v if p.start is None else p.start for p, v in zip(given.parameters, values, strict=True)]
         )
         self._scales = np.array(
-            [abs(s) if p.scale is None else p.scale for p, s in zip(given.parameters, self._start, strict=True)]
+            [abs(s) if p.scale is None else p.scale for p, s in zip(given.parameters, self.start, strict=True)]
         )
-        for parameter, start, scale in zip(given.parameters, self._start, self._scales, strict=True):
+        for parameter, start, scale in zip(given.parameters, self.start, self._scales, strict=True):
             if not scale > 0.0:
                 raise ScenarioError(f"{name}: [fit]: {parameter.key} starts at 0; give its scale.")
             if parameter.range and not parameter.range[0] <= start <= parameter.range[1]:
@@ -335,6 +340,20 @@ class _Fit:
         self._kept: Path | None = None
         self._say: Callable[[str], object] = lambda line: None
         self._count = 0
+
+    @property
+    def ranges(self) -> tuple[Array, Array]:
+        """The smallest and the largest value of each parameter, infinite where there is none."""
+        low, high = self._bounds
+        return low * self._scales, high * self._scales
+
+    def __call__(self, p: Array) -> Array:
+        """Return the residuals [m] of all that is measured at parameters p [k]."""
+        return self._evaluated(p / self._scales, self._windows[-1]).residuals
+
+    def jacobian(self, p: Array) -> Array:
+        """Return their derivatives [m, k]."""
+        return self._evaluated(p / self._scales, self._windows[-1]).jacobian / self._scales
 
     def keep(self, path: Path, known: Sequence[Mapping[str, Any]], say: Callable[[str], object]) -> None:
         """Keep evaluations in a file, whose earlier ones are known, and report each."""
@@ -361,7 +380,7 @@ class _Fit:
             self._append({"window": window, "p": p.tolist(), **numbers})
         found = self._known[key]
         self._count += 1
-        numbers = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._keys, p, strict=True))
+        numbers = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.keys, p, strict=True))
         mean = float(np.mean(found.residuals**2))
         self._say(f"{self._count}: to t = {window:g} s, mean (residual/deviation)² = {mean:.6g} at {numbers}")
         return found
@@ -404,7 +423,7 @@ class _Fit:
         """Fit one window after the other, and return what was found."""
         from scipy.optimize import least_squares
 
-        s, window = self._start / self._scales, self._windows[-1]
+        s, window = self.start / self._scales, self._windows[-1]
         for window in self._windows:
 
             def jac(s: Array, window: float = window) -> Array:
@@ -425,9 +444,9 @@ class _Fit:
         return FitFound(
             path,
             self._scenario.title,
-            self._keys,
+            self.keys,
             p,
-            self._start,
+            self.start,
             deviations * self._scales,
             correlations,
             [bool(one) for one in (s - low < near) | (high - s < near)],
@@ -435,7 +454,7 @@ class _Fit:
             self._curves(at_end.residuals),
             len(self._known),
             self._gradient_error(s) if check else None,
-            self._scenario.with_values(dict(zip(self._keys, map(float, p), strict=True))).text,
+            self._scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).text,
         )
 
     def _curves(self, residuals: Array) -> list[FittedCurve]:
