@@ -196,19 +196,20 @@ def _trial(motion: Motion, duration: float) -> tuple[float, float]:
     """Let a motion go on for a moment; return a time in s by which it has moved, and the wall time in s that it took.
 
     It goes on by pieces, each as long as all before it. The first, in which kernels are compiled, is a step, or so
-    short that hardly an event is in it, however fast they follow each other: this one tells nothing of the speed.
+    short that hardly an event is in it, however fast they follow each other: such a piece says nothing about the speed.
     """
     in_steps = isinstance(motion, FixedStepMotion)
     first = motion.dt if in_steps else duration * _FIRST_PIECE
     start = perf_counter()
-    reached = motion.approach(first, _WARM_UP)
-    spent = perf_counter() - start
-    moved, t = first if reached and in_steps else 0.0, first
+    if not motion.approach(first, _WARM_UP):
+        return 0.0, perf_counter() - start
+    moved, spent, t = first if in_steps else 0.0, perf_counter() - start, first
     start = perf_counter()
-    while reached and 2.0 * t <= duration and (left := _TRIAL - (perf_counter() - start)) > 0.0:
+    while 2.0 * t <= duration and (left := _TRIAL - (perf_counter() - start)) > 0.0:
         t *= 2.0
-        if reached := motion.approach(t, left):
-            moved, spent = t - first, perf_counter() - start
+        if not motion.approach(t, left):
+            break
+        moved, spent = t - first, perf_counter() - start
     return moved, spent
 
 

@@ -218,11 +218,10 @@ def fit(
     OutputError
         If the folder holds something else, or cannot be written.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.read(scenario)
+    problem = residuals_of(scenario)
+    scenario = problem.scenario
     if resume and overwrite:
         raise OutputError("resume and overwrite are mutually exclusive: a fit is continued or replaced.")
-    problem = residuals_of(scenario)
     folder = Folder(output if output is not None else f"{scenario.name}-fit", "fit")
     if not resume:
         folder.refuse_taken(overwrite, resumable=True)
@@ -237,8 +236,10 @@ def fit(
     return found
 
 
-def residuals_of(scenario: Scenario) -> FitResiduals:
+def residuals_of(scenario: Scenario | str | Path) -> FitResiduals:
     """Return the residuals of a scenario's table [fit]."""
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.read(scenario)
     if scenario.tables.fit is None:
         raise ScenarioError(
             f"{scenario.path.name}: there is no [fit] table, which says what is sought, and by which curves."
@@ -296,7 +297,7 @@ class FitResiduals:
     """The residuals (value − measured)/deviation [m] of a table [fit], functions of its parameters [k]."""
 
     def __init__(self, scenario: Scenario, given: FitTable):
-        self._scenario, self._table = scenario, given
+        self.scenario, self._table = scenario, given
         self.keys = [parameter.key for parameter in given.parameters]
         end, folder, name = float(scenario.times[-1]), scenario.path.parent, scenario.path.name
         self._tests: list[_Test] = []
@@ -328,8 +329,7 @@ class FitResiduals:
                 raise ScenarioError(
                     f"{name}: [fit]: {parameter.key} must start within range = {list(parameter.range)}, got {start:g}."
                 )
-        ranges = [p.range or (-math.inf, math.inf) for p in given.parameters]
-        self._bounds = tuple(np.array(ends) / self._scales for ends in zip(*ranges, strict=True))
+        self.ranges = np.array([p.range or (-math.inf, math.inf) for p in given.parameters])  # [k, 2]
         windows = [t for t in given.windows or () if t < end]
         self._windows = [*windows, end]
         for window in self._windows:
@@ -340,12 +340,6 @@ class FitResiduals:
         self._kept: Path | None = None
         self._say: Callable[[str], object] = lambda line: None
         self._count = 0
-
-    @property
-    def ranges(self) -> tuple[Array, Array]:
-        """The smallest and the largest value of each parameter, infinite where there is none."""
-        low, high = self._bounds
-        return low * self._scales, high * self._scales
 
     def __call__(self, p: Array) -> Array:
         """Return the residuals [m] of all that is measured at parameters p [k]."""
@@ -424,6 +418,7 @@ class FitResiduals:
         from scipy.optimize import least_squares
 
         s, window = self.start / self._scales, self._windows[-1]
+        low, high = self.ranges.T / self._scales
         for window in self._windows:
 
             def jac(s: Array, window: float = window) -> Array:
@@ -433,17 +428,16 @@ class FitResiduals:
                 lambda s, window=window: self._evaluated(s, window).residuals,
                 s,
                 jac,  # pyright: ignore[reportArgumentType]
-                bounds=self._bounds,
+                bounds=(low, high),
                 xtol=_TOLERANCE,
                 ftol=_TOLERANCE,
             ).x
         at_end = self._evaluated(s, window)
         deviations, correlations = _uncertainty(at_end.jacobian)
-        p, low, high = s * self._scales, *self._bounds
-        near = 1e-6 * (1.0 + np.abs(s))
+        p, near = s * self._scales, 1e-6 * (1.0 + np.abs(s))
         return FitFound(
             path,
-            self._scenario.title,
+            self.scenario.title,
             self.keys,
             p,
             self.start,
@@ -454,7 +448,7 @@ class FitResiduals:
             self._curves(at_end.residuals),
             len(self._known),
             self._gradient_error(s) if check else None,
-            self._scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).text,
+            self.scenario.with_values(dict(zip(self.keys, map(float, p), strict=True))).text,
         )
 
     def _curves(self, residuals: Array) -> list[FittedCurve]:

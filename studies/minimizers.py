@@ -24,10 +24,10 @@ _STEP = 1e-6  # of the differences of expressions, in sizes of parameters
 def lmfit_minimizer(scenario: Scenario | str | Path) -> Minimizer:
     """Return the minimiser of lmfit for the least squares of a table [fit].
 
-    Its parameters have the names of the keys, ``define.E`` as ``define_E``, their starts and ranges: hold some, tie
-    them by expressions, then minimise by any method of lmfit, or find intervals of confidence. Methods that take
-    derivatives (``"leastsq"``, ``"least_squares"``) get those of the runs. Deviations are taken as given, not scaled by
-    the residuals (``scale_covar``). All curves are fitted to their ends, without windows.
+    Its parameters have the names of the keys, ``define.E`` as ``define_E``, with their starts and ranges. Fix some, or
+    constrain them by expressions; then minimise by any method of lmfit, or compute confidence intervals. Methods that
+    take derivatives (``"leastsq"``, ``"least_squares"``) get those of the runs. Deviations are taken as given, not
+    scaled by the residuals (``scale_covar=False``). All curves are fitted to their ends, without windows.
 
     Parameters
     ----------
@@ -57,21 +57,20 @@ def lmfit_minimizer(scenario: Scenario | str | Path) -> Minimizer:
         from lmfit import Minimizer, Parameters  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingPackage("lmfit_minimizer requires lmfit; install it with pip install lmfit.") from None
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.read(scenario)
     residuals = residuals_of(scenario)
     names = [re.sub(r"\W", "_", key) for key in residuals.keys]
     if len(set(names)) < len(names):
-        raise ScenarioError(f"{scenario.path.name}: [fit]: keys have one name in lmfit: {', '.join(names)}.")
+        name = residuals.scenario.path.name
+        raise ScenarioError(f"{name}: [fit]: two keys get the same name in lmfit: {', '.join(names)}.")
     parameters = Parameters()
-    for name, start, low, high in zip(names, residuals.start, *residuals.ranges, strict=True):
+    for name, start, low, high in zip(names, residuals.start, *residuals.ranges.T, strict=True):
         parameters.add(name, value=float(start), min=float(low), max=float(high))
 
     def values(given: Parameters) -> Array:
         return np.array([given[name].value for name in names])
 
     def derivatives(given: Parameters) -> Array:
-        """Return the derivatives by what varies, with those of expressions by what they are made of."""
+        """Return the derivatives [m, k] by the parameters that vary, through the expressions of others."""
         own = residuals.jacobian(values(given))
         by: list[Any] = []
         for varied in (given[name] for name in given if given[name].vary and not given[name].expr):

@@ -32,8 +32,8 @@ HALVINGS = 12
 LEAPS = 8  # whole corrections in a step that may be taken although nothing gets better
 STAGNATION = 0.25  # at the floor, a correction that does not do better than this factor is the last
 SHORTER = 0.25  # by which part of it the next correction by the same matrix is to be shorter than a full one
-STALLED = 10.0  # floors: residuals that corrections no longer reduce, as at kinks in quotients of energies
-NOT_ROUND_OFF = 0.1  # of a correction: a next one that is shorter than this shows that the first is no round-off
+STALLED = 10.0  # floors below which a residual that no longer falls is solved, as at kinks in quotients of energies
+NOT_ROUND_OFF = 0.1  # of a correction: if the next one is shorter, the first was no round-off
 FALLING = 1e-3  # a residual that falls by this factor converges quadratically, and is not stopped
 _PATIENCE = 20  # corrections: where fewer are allowed, it is not tried to follow the root instead
 _CONTRACTION = 0.5  # of each correction from the last, at a root that is followed from part to part of a step,
@@ -134,12 +134,10 @@ def newtons_method(evaluate, accept, linearise, correct, put, free_part, is_shor
                     if helps:
                         break
                 part *= 0.5
-            if not helps:
-                if at_floor:
-                    if corrections > 0 or not isfinite(improved) or not is_shorter(p, NOT_ROUND_OFF):
-                        break
-                    accept(p, improved)
-                    return FOUND, 1, smooth, floor
+            if not helps and at_floor:
+                if corrections > 0 or not isfinite(improved) or not is_shorter(p, NOT_ROUND_OFF):
+                    break
+            elif not helps:
                 if largest == 0.0 or leaps == 0:
                     return STUCK, corrections, smooth, floor
                 leaps -= 1
@@ -478,7 +476,7 @@ class NewtonSolver:
 
 
 def _is_no_round_off(solver: NewtonSolver, most: float) -> bool:
-    """Return True where residuals may grow, but for what may be nothing but round-off."""
+    """Return whether a correction may be taken although residuals grow: always, unless it may be round-off alone."""
     return most > NOT_ROUND_OFF or solver._next_is_shorter(most)
 
 
