@@ -1761,6 +1761,11 @@ def calls() -> dict[str, Call]:
             pictures=False,
             progress=False,
         ),
+        "lmfit_minimizer": _call(
+            sx.studies.lmfit_minimizer,
+            lambda made: finite(made.userfcn(made.params)),
+            scenario="fitted.toml",
+        ),
         "sensitivity": _call(
             sx.studies.sensitivity,
             lambda found: found.rows(),
